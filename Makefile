@@ -1,0 +1,33 @@
+# What one types here. Each target installs the packages it needs (Debian and Ubuntu, as root or through sudo); a second
+# run finds them and asks nothing of the network.
+
+.PHONY: help demo test lint dist lab newcomer
+.DEFAULT_GOAL := help
+
+help:      ## lists these targets
+	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 18
+
+demo:      ## builds railscope and opens the live screen on a simulated eight-rail node
+	@.ci/packages build
+	.ci/env cargo run --release --locked --quiet -- demo
+
+test:      ## runs all tests that need no RDMA and no virtual machine
+	@.ci/packages build
+	.ci/env cargo test --workspace --locked
+
+lint:      ## checks formatting, lints, licences and unused dependencies
+	@.ci/packages build
+	.ci/lint
+
+dist:      ## builds dist/railscope-VERSION-x86_64-linux.tar.gz, one binary for nodes without Rust
+	@.ci/packages build dist
+	.ci/dist
+
+lab:       ## boots two virtual hosts with real RDMA rails and proves railscope on them (about five minutes)
+	@.ci/packages build dist lab
+	.ci/dist
+	tests/lab/run target/dist/railscope
+
+newcomer:  ## runs this README's two commands in fresh Debian 12 and Debian 13 roots (needs root)
+	@.ci/packages newcomer
+	tests/newcomer

@@ -1,0 +1,21 @@
+//! What a node with RDMA rails is, what its rails count, and READ load over them.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`model`] | the plain data that every other part speaks: topology, frame, gap, process |
+//! | [`root`] | where files are read from: `/` in life, a copied tree in tests and tickets |
+//! | [`survey`] | one probe a file; each adds the facts it learns to a [`model::Topology`] |
+//! | [`counters`] | what is read at every sample |
+//! | [`load`] | READ traffic: specification, engine, transports |
+//! | [`perf`] | what a load thread costs: cycles, instructions, context switches |
+//! | [`ffi`] | the only room with `unsafe` |
+//!
+//! Nothing here knows a terminal.
+
+pub mod counters;
+pub mod ffi;
+pub mod load;
+pub mod model;
+pub mod perf;
+pub mod root;
+pub mod survey;

@@ -1,0 +1,31 @@
+//! The plain data that every part of railscope speaks.
+//!
+//! A session is one [`Session`] header followed by [`Frame`]s. Frames hold cumulative counters and
+//! timestamps, never rates and never findings: both are computed from frames, so that live, replay,
+//! `check` and `report` cannot disagree.
+//!
+//! Unknown is `None`, never zero; why it is unknown stands in a [`Gap`].
+
+mod bond;
+mod cpus;
+mod frame;
+mod gid;
+mod host;
+mod load;
+mod pcie;
+mod process;
+mod rail;
+mod session;
+mod topology;
+
+pub use bond::{Bond, Leg};
+pub use cpus::CpuSet;
+pub use frame::{Frame, LegFrame, PerfFrame, RailFrame, WorkerFrame, WorkerPhase};
+pub use gid::{Gid, GidChoice, GidType};
+pub use host::{Host, NumaNode};
+pub use load::{Load, LoadOp, LoadOrigin, LoadTarget, Worker};
+pub use pcie::{Hop, PciePath};
+pub use process::{Process, ProcessSource};
+pub use rail::{LinkLayer, Rail};
+pub use session::{Session, Simulation};
+pub use topology::{Gap, Gpu, LostCard, RailId, Topology};

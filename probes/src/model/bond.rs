@@ -1,0 +1,39 @@
+//! Bonds: two or more cabled ports under one rail.
+
+use serde::{Deserialize, Serialize};
+
+/// The bond under a rail.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Bond {
+    /// Netdev of the bond.
+    pub netdev: String,
+    /// Bonding mode as the kernel names it: `802.3ad`, `active-backup`, `balance-xor`; `None` unknown.
+    pub mode: Option<String>,
+    /// Transmit hash policy (`layer3+4`).
+    pub xmit_hash_policy: Option<String>,
+    /// How mlx5 spreads queue pairs over the legs: `queue_affinity` or `hash`; `None` without debugfs.
+    pub lag_port_select: Option<String>,
+    /// The legs, in the bonding driver's order.
+    pub legs: Vec<Leg>,
+}
+
+/// One leg of a bond: a netdev with a cable of its own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Leg {
+    /// Netdev name.
+    pub netdev: String,
+    /// PCI address of its function.
+    pub pci_address: Option<String>,
+    /// Link speed; `None` while the link is down or on devices without a speed.
+    pub speed_gbit_per_s: Option<f64>,
+    /// Link detected (MII status up).
+    pub link_up: Option<bool>,
+    /// The bonding driver lets it carry traffic now.
+    pub active: Option<bool>,
+    /// 802.3ad aggregator the leg is in.
+    pub aggregator_id: Option<u32>,
+    /// LACP actor port state bits (IEEE 802.1AX: 8 in sync, 16 collecting, 32 distributing).
+    pub actor_port_state: Option<u32>,
+    /// LACP partner port state bits.
+    pub partner_port_state: Option<u32>,
+}

@@ -1,0 +1,55 @@
+//! The host around the rails.
+
+use super::CpuSet;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Software and hardware of the host. Every `None` has a gap that says why.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    /// Host name.
+    pub hostname: Option<String>,
+    /// Kernel release (`uname -r`).
+    pub kernel: Option<String>,
+    /// Operating system name for people (`PRETTY_NAME` of os-release).
+    pub os: Option<String>,
+    /// CPU model name.
+    pub cpu_model: Option<String>,
+    /// CPU sockets with at least one online CPU.
+    pub sockets: Option<u32>,
+    /// Logical CPUs online.
+    pub cpus: Option<u32>,
+    /// Memory of the machine, bytes.
+    pub memory_bytes: Option<u64>,
+    /// Version of the rdma-core library found.
+    pub rdma_core: Option<String>,
+    /// Out-of-tree driver stack version (`MLNX_OFED_LINUX-…`); `None` when in-tree.
+    pub ofed: Option<String>,
+    /// Soft limit of locked memory of this process, bytes; `None` when unlimited or unknown.
+    pub memlock_bytes: Option<u64>,
+    /// Whether locked memory is unlimited.
+    pub memlock_unlimited: Option<bool>,
+    /// Kernel automatic NUMA balancing (`/proc/sys/kernel/numa_balancing` not 0).
+    pub numa_balancing: Option<bool>,
+    /// `off`, `passthrough` or `translated`, as far as the command line and sysfs tell.
+    pub iommu: Option<String>,
+    /// CPUs this process's cgroup may use.
+    pub cpuset_cpus: Option<CpuSet>,
+    /// NUMA nodes this process's cgroup may take memory from.
+    pub cpuset_mems: Option<CpuSet>,
+}
+
+/// One NUMA node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NumaNode {
+    /// Kernel's number of the node; numbers may have holes.
+    pub node: u32,
+    /// CPUs of the node; empty for memory-only nodes, `None` unknown.
+    pub cpus: Option<CpuSet>,
+    /// Memory of the node, bytes; 0 for nodes without memory.
+    pub memory_bytes: Option<u64>,
+    /// Socket (physical package) of the node's first CPU.
+    pub socket: Option<u32>,
+    /// ACPI SLIT distances by node number; 10 is local.
+    pub distances: BTreeMap<u32, u32>,
+}

@@ -1,0 +1,96 @@
+//! A load: traffic that tries to fill rails all the time, ours or described beside a captured tree.
+
+use super::CpuSet;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Direction of the data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoadOp {
+    /// RDMA READ: data come in.
+    #[default]
+    Read,
+    /// RDMA WRITE: data go out.
+    Write,
+}
+
+/// Whose load it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadOrigin {
+    /// This program's own engine: payload bytes come from completions.
+    Ours,
+    /// Somebody's, described in `captured/load.json`.
+    Described,
+}
+
+/// Where the data of a load end up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoadTarget {
+    /// Host memory.
+    #[default]
+    Host,
+    /// Memory of the named GPU (`gpu0`).
+    Gpu(String),
+}
+
+/// One thread of our load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Worker {
+    /// RDMA device it drives.
+    pub device: String,
+    /// CPUs it was bound to; `None` when binding was not possible or not asked.
+    pub cpus: Option<CpuSet>,
+    /// Node its buffer was bound to; `None` as above.
+    pub buffer_node: Option<u32>,
+    /// READ requests outstanding per queue pair, as negotiated.
+    pub read_depth: Option<u32>,
+}
+
+/// What a load asks for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// Whose it is.
+    pub origin: LoadOrigin,
+    /// Direction.
+    pub op: LoadOp,
+    /// `verbs`, `sim`, or `None` for a described load.
+    pub transport: Option<String>,
+    /// Whether the peer is this host: not a fabric figure.
+    pub loopback: bool,
+    /// Where the data end up.
+    pub target: LoadTarget,
+    /// Devices it drives; empty means all.
+    pub devices: Vec<String>,
+    /// Message size, bytes.
+    pub size_bytes: Option<u64>,
+    /// Queue pairs per rail.
+    pub qps: Option<u32>,
+    /// Send queue depth per queue pair.
+    pub depth: Option<u32>,
+    /// Outstanding READs per queue pair in use (the smallest over the rails).
+    pub read_depth: Option<u32>,
+    /// Outstanding READs the device could do.
+    pub device_read_depth: Option<u32>,
+    /// Placement as asked: `local`, `none`, a CPU list.
+    pub place: Option<String>,
+    /// Time-box, seconds; `None` until stopped.
+    pub duration_s: Option<f64>,
+    /// Seconds at the start that are not measured.
+    pub warmup_s: Option<f64>,
+    /// Threads, where the load is ours.
+    pub workers: Vec<Worker>,
+    /// Relaxed ordering asked for.
+    pub relaxed_ordering: Option<bool>,
+    /// Process of a described load.
+    pub pid: Option<u32>,
+    /// CPUs of a described load.
+    pub cpus: Option<CpuSet>,
+    /// Node of a described load's buffer.
+    pub buffer_node: Option<u32>,
+    /// Why a worker's cycles, instructions and switches are not counted, by counter name.
+    #[serde(default)]
+    pub perf_gaps: BTreeMap<String, String>,
+}

@@ -1,0 +1,43 @@
+//! PCI Express: every hop from the card up to the root.
+
+use serde::{Deserialize, Serialize};
+
+/// One link of the path: a function and the port above it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Hop {
+    /// PCI address of the lower end, towards the card.
+    pub address: String,
+    /// PCI address of the upper end; `None` where it is the root complex itself.
+    pub upstream: Option<String>,
+    /// Negotiated transfer rate; `None` when the kernel says "Unknown" or nothing.
+    pub current_gt_per_s: Option<f64>,
+    /// Negotiated lanes; `None` for unknown or 0.
+    pub current_width: Option<u32>,
+    /// What the lower end could do.
+    pub max_gt_per_s: Option<f64>,
+    /// Lanes the lower end has.
+    pub max_width: Option<u32>,
+    /// What the port above could do.
+    pub upstream_max_gt_per_s: Option<f64>,
+    /// Lanes the port above has.
+    pub upstream_max_width: Option<u32>,
+    /// Largest TLP payload in use on this hop (bytes), from PCI config space; `None` where not readable.
+    pub max_payload_bytes: Option<u32>,
+}
+
+/// The way from a NIC to the root complex.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PciePath {
+    /// PCI address of the NIC's function, such as `0000:41:00.0`.
+    pub address: String,
+    /// Vendor and device, as sysfs prints them without `0x`: `15b3`, `1021`.
+    pub vendor: Option<String>,
+    /// Device id.
+    pub device: Option<String>,
+    /// First hop is the card's own; the last ends at the root port.
+    pub hops: Vec<Hop>,
+    /// Largest read request of the function (bytes); `None` where config space is not readable.
+    pub max_read_request_bytes: Option<u32>,
+    /// Whether relaxed ordering is enabled in the function's device control register.
+    pub relaxed_ordering: Option<bool>,
+}

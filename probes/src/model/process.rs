@@ -1,0 +1,41 @@
+//! Processes that use a rail, and where they run.
+
+use super::CpuSet;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// How a process was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProcessSource {
+    /// RDMA netlink names the PID of every user queue pair (`RDMA_NLDEV_CMD_RES_QP_GET`).
+    QueuePairs,
+    /// It holds the rail's uverbs file open; it may not have a queue pair there.
+    OpenFile,
+    /// It is the load of this session.
+    OurLoad,
+}
+
+/// One process on one rail.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Process {
+    /// Process id, in this program's PID namespace.
+    pub pid: u32,
+    /// Command name (`comm`).
+    pub name: String,
+    /// RDMA device it uses.
+    pub device: String,
+    /// Queue pairs it has there; `None` when only the open file is known.
+    pub queue_pairs: Option<u32>,
+    /// How it was found.
+    pub source: ProcessSource,
+    /// CPUs it may run on, all threads together.
+    pub cpus_allowed: Option<CpuSet>,
+    /// Nodes its memory may come from.
+    pub mems_allowed: Option<CpuSet>,
+    /// CPU each of its threads last ran on, busiest threads first, at most 16.
+    pub last_cpus: Vec<u32>,
+    /// Resident bytes per NUMA node, in mappings of at least 2 MiB (`numa_maps`);
+    /// `None` when not readable or not read (the gap says which).
+    pub large_mapping_bytes_by_node: Option<BTreeMap<u32, u64>>,
+}

@@ -1,0 +1,83 @@
+//! A rail: one port of one RDMA device, the thing whose GB/s is asked for.
+
+use super::{Bond, Gid, GidChoice, PciePath};
+use serde::{Deserialize, Serialize};
+
+/// Link layer of a port, as sysfs names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LinkLayer {
+    /// RoCE, iWARP or a driver's own protocol over Ethernet.
+    Ethernet,
+    /// InfiniBand proper.
+    InfiniBand,
+}
+
+/// One port of one RDMA device. Every `None` has a gap that says why.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rail {
+    /// RDMA device name, such as `mlx5_bond_1`.
+    pub device: String,
+    /// Port number, from 1.
+    pub port: u32,
+    /// Netdev that belongs to the port.
+    pub netdev: Option<String>,
+    /// Kernel driver of the PCI function (`mlx5_core`), or of the device (`rdma_rxe`).
+    pub driver: Option<String>,
+    /// Whether the PCI function is a virtual function.
+    pub is_vf: Option<bool>,
+    /// Link layer.
+    pub link_layer: Option<LinkLayer>,
+    /// Node type as sysfs prints it after the number: `CA`, `RNIC`, `unspecified`.
+    pub node_type: Option<String>,
+    /// Port state word: `ACTIVE`, `INIT`, `DOWN`.
+    pub state: Option<String>,
+    /// Physical state word: `LinkUp`, `Polling`, `Disabled`.
+    pub phys_state: Option<String>,
+    /// InfiniBand local id; `None` on Ethernet.
+    pub lid: Option<u16>,
+    /// LID of the subnet manager; `None` on Ethernet.
+    pub sm_lid: Option<u16>,
+    /// NUMA node of the function; `None` when the platform does not tell.
+    pub numa_node: Option<u32>,
+    /// CPUs the platform calls local to the function.
+    pub local_cpus: Option<super::CpuSet>,
+    /// Firmware version.
+    pub firmware: Option<String>,
+    /// Board id (PSID).
+    pub board_id: Option<String>,
+    /// `sys_image_guid`: equal on functions of one card.
+    pub system_image_guid: Option<String>,
+    /// `rate` as sysfs prints it; a placeholder on a port that is not ACTIVE, one leg's rate on a bond.
+    pub rate_text: Option<String>,
+    /// Rate of the wire, both legs of a bond together; `None` unless the port is ACTIVE.
+    pub line_gbit_per_s: Option<f64>,
+    /// Path MTU in use on the port, bytes.
+    pub path_mtu: Option<u32>,
+    /// Largest path MTU the port can do, bytes.
+    pub max_path_mtu: Option<u32>,
+    /// MTU of the netdev, bytes.
+    pub netdev_mtu: Option<u32>,
+    /// GID table without its empty entries.
+    pub gids: Vec<Gid>,
+    /// Recommended GID index; `None` when no entry is usable.
+    pub gid: Option<GidChoice>,
+    /// PCIe path; `None` for devices without a PCI function (soft-RoCE on a virtual netdev).
+    pub pcie: Option<PciePath>,
+    /// Bond under the rail; `None` when it is no bond.
+    pub bond: Option<Bond>,
+    /// READ requests a queue pair may have outstanding as initiator (`max_qp_init_rd_atom`).
+    pub max_read_depth: Option<u32>,
+    /// Character device of the verbs library, such as `/dev/infiniband/uverbs0`.
+    pub uverbs: Option<String>,
+    /// Names of the counters sampled into [`super::RailFrame::counters`], in that order, such as
+    /// `hw/out_of_sequence` or `port/link_downed`. The two byte counters are not among them.
+    pub counters: Vec<String>,
+}
+
+impl Rail {
+    /// Whether the port carries traffic.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.state.as_deref() == Some("ACTIVE")
+    }
+}

@@ -1,0 +1,101 @@
+//! What a host is: its nodes, rails, GPUs, and what could not be learnt about them.
+
+use super::{Host, NumaNode, Rail};
+use serde::{Deserialize, Serialize};
+
+/// A fact that could not be learnt, and why.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Gap {
+    /// Probe that looked for it.
+    pub probe: String,
+    /// Device, netdev, PCI address or `host`.
+    pub subject: String,
+    /// What stood in the way, with the file or call: "`current_link_speed`: no such file".
+    pub reason: String,
+}
+
+/// Position of a rail in [`Topology::rails`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RailId(pub usize);
+
+/// A GPU and its PCIe path.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Gpu {
+    /// Name in findings: `gpu0`, in PCI address order.
+    pub name: String,
+    /// NUMA node.
+    pub numa_node: Option<u32>,
+    /// PCIe path.
+    pub pcie: super::PciePath,
+}
+
+/// A PCI function of an RDMA vendor's network card that has no RDMA device.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LostCard {
+    /// PCI address.
+    pub address: String,
+    /// Driver bound to it; `None` when there is none.
+    pub driver: Option<String>,
+    /// Netdevs on it.
+    pub netdevs: Vec<String>,
+    /// NUMA node.
+    pub numa_node: Option<u32>,
+    /// Whether it is a virtual function.
+    pub is_vf: bool,
+}
+
+/// One host as the survey found it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Topology {
+    /// The host block.
+    pub host: Host,
+    /// NUMA nodes, by number.
+    pub numa: Vec<NumaNode>,
+    /// Rails, in natural order of device name, then port.
+    pub rails: Vec<Rail>,
+    /// GPUs, in PCI address order.
+    #[serde(default)]
+    pub gpus: Vec<Gpu>,
+    /// RDMA vendors' functions without an RDMA device.
+    #[serde(default)]
+    pub lost_cards: Vec<LostCard>,
+    /// What could not be learnt, and why.
+    pub gaps: Vec<Gap>,
+}
+
+impl Topology {
+    /// Rails with their positions.
+    pub fn rails_with_id(&self) -> impl Iterator<Item = (RailId, &Rail)> {
+        self.rails.iter().enumerate().map(|(at, rail)| (RailId(at), rail))
+    }
+
+    /// The first rail of the named device (exact name).
+    #[must_use]
+    pub fn rail(&self, device: &str) -> Option<(RailId, &Rail)> {
+        self.rails_with_id().find(|(_, rail)| rail.device == device)
+    }
+
+    /// Node that `cpu` belongs to.
+    #[must_use]
+    pub fn node_of_cpu(&self, cpu: u32) -> Option<u32> {
+        self.numa.iter().find(|n| n.cpus.as_ref().is_some_and(|c| c.contains(cpu))).map(|n| n.node)
+    }
+
+    /// The node with this number.
+    #[must_use]
+    pub fn node(&self, node: u32) -> Option<&NumaNode> {
+        self.numa.iter().find(|n| n.node == node)
+    }
+
+    /// ACPI distance between two nodes; `None` when the platform has none.
+    #[must_use]
+    pub fn distance(&self, from: u32, to: u32) -> Option<u32> {
+        self.node(from)?.distances.get(&to).copied()
+    }
+
+    /// Notes a fact that could not be learnt.
+    pub fn gap(&mut self, probe: &str, subject: impl Into<String>, reason: impl Into<String>) {
+        self.gaps.push(Gap { probe: probe.to_owned(), subject: subject.into(), reason: reason.into() });
+    }
+}

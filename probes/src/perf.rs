@@ -1,0 +1,1 @@
+//! What a load thread costs: cycles, instructions, context switches, migrations.

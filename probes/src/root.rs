@@ -1,0 +1,268 @@
+//! Where files are read from: `/` in life, a copied tree in tests and tickets.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+/// No file of `/sys` or `/proc` that we read is larger; a larger one is noise or an attack.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// As many symbolic links as the kernel follows, see `path_resolution(7)`.
+const MOST_LINKS: u32 = 40;
+
+/// A file that could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {cause}")]
+pub struct ReadError {
+    /// Path inside the root.
+    pub path: String,
+    /// What the system said.
+    pub cause: std::io::Error,
+}
+
+impl ReadError {
+    /// Whether the file is simply not there.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        self.cause.kind() == std::io::ErrorKind::NotFound
+    }
+}
+
+/// The tree that the survey and the counters read.
+///
+/// Symbolic links are followed inside the tree only, as if it were `/`: a copied tree never leads to
+/// files of the machine that looks at it. Texts laid over it (stepped counters) hide the files below.
+#[derive(Clone, Debug, Default)]
+pub struct Root {
+    base: PathBuf,
+    live: bool,
+    overlay: BTreeMap<PathBuf, Option<Vec<u8>>>,
+}
+
+impl Root {
+    /// This machine.
+    #[must_use]
+    pub fn live() -> Self {
+        Self { base: PathBuf::from("/"), live: true, overlay: BTreeMap::new() }
+    }
+
+    /// A copied tree.
+    #[must_use]
+    pub fn at(base: impl Into<PathBuf>) -> Self {
+        Self { base: base.into(), live: false, overlay: BTreeMap::new() }
+    }
+
+    /// Whether this is the machine itself, where system calls and libraries tell more than files.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        self.live
+    }
+
+    /// The folder that stands for `/`.
+    #[must_use]
+    pub fn base(&self) -> &Path {
+        &self.base
+    }
+
+    /// Lays a text over the file `path`; `None` hides it.
+    ///
+    /// `path` may lead through links (`sys/class/...`); what it leads to is hidden under every name.
+    pub fn lay_over(&mut self, path: impl AsRef<Path>, text: Option<&str>) {
+        let path = path.as_ref();
+        let new_file = || {
+            let folder = self.resolve(path.parent().unwrap_or(Path::new("")));
+            folder.map_or_else(|_| clean(path), |folder| folder.join(path.file_name().unwrap_or_default()))
+        };
+        let at = self.resolve(path).unwrap_or_else(|_| new_file());
+        self.overlay.insert(at, text.map(|t| t.as_bytes().to_vec()));
+    }
+
+    /// Contents of a file.
+    pub fn bytes(&self, path: impl AsRef<Path>) -> Result<Vec<u8>, ReadError> {
+        let path = path.as_ref();
+        self.bytes_at(path).map_err(|cause| ReadError { path: clean(path).display().to_string(), cause })
+    }
+
+    /// Text of a file, without white space at its ends; bytes that are no UTF-8 become `\u{fffd}`.
+    pub fn text(&self, path: impl AsRef<Path>) -> Result<String, ReadError> {
+        Ok(String::from_utf8_lossy(&self.bytes(path)?).trim().to_owned())
+    }
+
+    /// Names in a folder, sorted.
+    pub fn names(&self, path: impl AsRef<Path>) -> Result<Vec<String>, ReadError> {
+        let path = path.as_ref();
+        self.names_at(path).map_err(|cause| ReadError { path: clean(path).display().to_string(), cause })
+    }
+
+    /// Path inside the root that a link (or a chain of them) ends at; the file itself when it is no link.
+    pub fn canonical(&self, path: impl AsRef<Path>) -> Result<PathBuf, ReadError> {
+        let path = path.as_ref();
+        self.resolve(path).map_err(|cause| ReadError { path: clean(path).display().to_string(), cause })
+    }
+
+    /// Last part of what a link points to: the driver's name for `.../driver`.
+    pub fn link_name(&self, path: impl AsRef<Path>) -> Result<String, ReadError> {
+        let path = path.as_ref();
+        let read = || {
+            let parent = self.resolve(path.parent().unwrap_or(Path::new("")))?;
+            let link = std::fs::read_link(self.base.join(parent).join(path.file_name().unwrap_or_default()))?;
+            Ok(link.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default())
+        };
+        read().map_err(|cause| ReadError { path: clean(path).display().to_string(), cause })
+    }
+
+    /// Whether something of this name is there.
+    #[must_use]
+    pub fn exists(&self, path: impl AsRef<Path>) -> bool {
+        self.resolve(path.as_ref()).is_ok_and(|at| match self.overlay.get(&at) {
+            Some(text) => text.is_some(),
+            None => self.base.join(at).exists(),
+        })
+    }
+
+    fn bytes_at(&self, path: &Path) -> std::io::Result<Vec<u8>> {
+        let at = self.resolve(path).or_else(|cause| match self.overlay.get(&clean(path)) {
+            Some(_) => Ok(clean(path)),
+            None => Err(cause),
+        })?;
+        match self.overlay.get(&at) {
+            Some(Some(text)) => return Ok(text.clone()),
+            Some(None) => return Err(std::io::ErrorKind::NotFound.into()),
+            None => {}
+        }
+        let full = self.base.join(at);
+        // a pipe or a terminal in a hostile tree would block the survey for ever
+        if !self.live && !std::fs::metadata(&full)?.is_file() {
+            return Err(std::io::Error::other("not a regular file"));
+        }
+        let mut bytes = Vec::new();
+        std::fs::File::open(full)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > MOST_BYTES {
+            return Err(std::io::Error::other(format!("larger than {MOST_BYTES} bytes")));
+        }
+        Ok(bytes)
+    }
+
+    fn names_at(&self, path: &Path) -> std::io::Result<Vec<String>> {
+        let at = self.resolve(path)?;
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(self.base.join(&at))? {
+            let name = entry?.file_name();
+            if !matches!(self.overlay.get(&at.join(&name)), Some(None)) {
+                names.push(name.to_string_lossy().into_owned());
+            }
+        }
+        for (laid, text) in &self.overlay {
+            if text.is_some() && laid.parent() == Some(&at) {
+                names.extend(laid.file_name().map(|n| n.to_string_lossy().into_owned()));
+            }
+        }
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
+    }
+
+    /// Follows links inside the tree; the last part need not exist if something is laid over it.
+    fn resolve(&self, path: &Path) -> std::io::Result<PathBuf> {
+        let mut done = PathBuf::new();
+        let mut left: Vec<std::ffi::OsString> = parts(path);
+        left.reverse();
+        let mut links = 0;
+        while let Some(part) = left.pop() {
+            if part == ".." {
+                done.pop();
+                continue;
+            }
+            let next = done.join(&part);
+            if self.overlay.contains_key(&next) {
+                done = next;
+                continue;
+            }
+            let full = self.base.join(&next);
+            if std::fs::symlink_metadata(&full)?.is_symlink() {
+                links += 1;
+                if links > MOST_LINKS {
+                    return Err(std::io::Error::other("too many levels of symbolic links"));
+                }
+                let to = std::fs::read_link(&full)?;
+                if to.is_absolute() {
+                    done = PathBuf::new();
+                }
+                left.extend(parts(&to).into_iter().rev());
+            } else {
+                done = next;
+            }
+        }
+        Ok(done)
+    }
+}
+
+fn parts(path: &Path) -> Vec<std::ffi::OsString> {
+    path.components()
+        .filter_map(|c| match c {
+            Component::Normal(name) => Some(name.to_owned()),
+            Component::ParentDir => Some("..".into()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The path without a leading `/` and without `.`, as overlays are keyed.
+fn clean(path: &Path) -> PathBuf {
+    parts(path).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Root;
+    use std::os::unix::fs::symlink;
+
+    fn tree() -> (tempfile::TempDir, Root) {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("sys/devices/nic")).unwrap();
+        std::fs::create_dir_all(dir.path().join("sys/class/net")).unwrap();
+        std::fs::write(dir.path().join("sys/devices/nic/mtu"), "4200\n").unwrap();
+        symlink("../../devices/nic", dir.path().join("sys/class/net/eth0")).unwrap();
+        let root = Root::at(dir.path());
+        (dir, root)
+    }
+
+    #[test]
+    fn a_file_is_read_through_links_of_the_tree() {
+        let (_dir, root) = tree();
+        assert_eq!(root.text("/sys/class/net/eth0/mtu").unwrap(), "4200");
+        assert_eq!(root.canonical("sys/class/net/eth0").unwrap().to_str(), Some("sys/devices/nic"));
+        assert_eq!(root.link_name("sys/class/net/eth0").unwrap(), "nic");
+    }
+
+    #[test]
+    fn a_link_never_leads_out_of_the_tree() {
+        let (dir, root) = tree();
+        symlink("/etc/passwd", dir.path().join("sys/out")).unwrap();
+        symlink("../../../../../../../../etc/passwd", dir.path().join("sys/up")).unwrap();
+        assert!(root.text("sys/out").unwrap_err().is_missing());
+        assert!(root.text("sys/up").unwrap_err().is_missing());
+    }
+
+    #[test]
+    fn a_link_to_itself_is_an_error_and_no_hang() {
+        let (dir, root) = tree();
+        symlink("loop", dir.path().join("sys/loop")).unwrap();
+        assert_eq!(
+            root.text("sys/loop").unwrap_err().to_string(),
+            "sys/loop: too many levels of symbolic links"
+        );
+    }
+
+    #[test]
+    fn a_text_laid_over_a_linked_path_is_seen_under_both_names() {
+        let (_dir, mut root) = tree();
+        root.lay_over("sys/class/net/eth0/mtu", Some("9000\n"));
+        assert_eq!(root.text("sys/devices/nic/mtu").unwrap(), "9000");
+        root.lay_over("sys/class/net/eth0/mtu", None);
+        assert!(root.text("sys/devices/nic/mtu").unwrap_err().is_missing());
+        root.lay_over("sys/class/net/eth0/speed", Some("100"));
+        assert_eq!(root.text("sys/class/net/eth0/speed").unwrap(), "100");
+        assert_eq!(root.names("sys/devices/nic").unwrap(), ["speed"]);
+    }
+}

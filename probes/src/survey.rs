@@ -1,0 +1,33 @@
+//! The survey: one probe a file, each adds the facts it learns to a [`Topology`].
+//!
+//! A new probe is one file here, its `mod` line and one entry in [`ALL`].
+
+use crate::model::Topology;
+use crate::root::{ReadError, Root};
+
+/// One kind of fact about the machine.
+pub trait Probe: Sync {
+    /// Short name, as in a [`crate::model::Gap`].
+    fn name(&self) -> &'static str;
+
+    /// Adds what it learns. Single facts that cannot be learnt become gaps; an error means the whole
+    /// probe could not work, and the survey notes it and goes on.
+    fn survey(&self, root: &Root, topology: &mut Topology) -> Result<(), ReadError>;
+}
+
+/// Every probe, in the order in which they run: a later one may use what an earlier one found.
+pub const ALL: &[&dyn Probe] = &[];
+
+/// Everything that can be learnt about the node behind `root`.
+#[must_use]
+pub fn survey(root: &Root) -> Topology {
+    let mut topology = Topology::default();
+    for probe in ALL {
+        if let Err(error) = probe.survey(root, &mut topology) {
+            topology.gap(probe.name(), "host", error.to_string());
+        }
+    }
+    topology.gaps.sort();
+    topology.gaps.dedup();
+    topology
+}

@@ -1,0 +1,44 @@
+//! What a rail could do: the wire, the PCIe path, the READ window.
+//!
+//! Unknown capacity is no capacity: it never limits, and it is never guessed.
+
+mod line;
+mod pcie;
+
+pub use line::{goodput_share, line_goodput_gb_per_s, line_raw_gb_per_s};
+pub use pcie::{lane_gb_per_s, link_gb_per_s, path_payload_gb_per_s, path_raw_gb_per_s, slowest_hop};
+
+use probes::model::Rail;
+use serde::Serialize;
+
+/// Upper bounds of one rail in one direction, GB/s; `None` is unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Ceilings {
+    /// The wire's raw rate.
+    pub line_raw: Option<f64>,
+    /// Payload the wire can carry at the path MTU, headers taken off.
+    pub line: Option<f64>,
+    /// Payload the slowest PCIe hop can carry, TLP headers taken off.
+    pub pcie: Option<f64>,
+    /// READ window over the measured round trip; `None` where the round trip was not measured.
+    pub read_window: Option<f64>,
+}
+
+impl Ceilings {
+    /// What the survey alone tells.
+    #[must_use]
+    pub fn of(rail: &Rail) -> Self {
+        Self {
+            line_raw: line_raw_gb_per_s(rail),
+            line: line_goodput_gb_per_s(rail),
+            pcie: rail.pcie.as_ref().and_then(path_payload_gb_per_s),
+            read_window: None,
+        }
+    }
+
+    /// The lowest bound on payload that is known, GB/s.
+    #[must_use]
+    pub fn lowest(&self) -> Option<f64> {
+        [self.line, self.pcie, self.read_window].into_iter().flatten().reduce(f64::min)
+    }
+}

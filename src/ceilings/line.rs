@@ -1,0 +1,72 @@
+//! The wire: raw rate and what is left of it for payload.
+
+use probes::model::{GidType, LinkLayer, Rail};
+use std::net::Ipv6Addr;
+
+/// Ethernet around every packet: header 14, FCS 4, preamble and inter-packet gap 20 (IEEE 802.3).
+const ETHERNET: u32 = 14 + 4 + 20;
+/// InfiniBand transport: BTH 12, ICRC 4 (IBTA 1.4, 9.2).
+const TRANSPORT: u32 = 12 + 4;
+const UDP: u32 = 8;
+const IPV4: u32 = 20;
+const IPV6: u32 = 40;
+/// RoCE version 1 and InfiniBand with a global route carry a GRH (IBTA 1.4, 8.3).
+const GRH: u32 = 40;
+/// InfiniBand link: LRH 8, VCRC 2 (IBTA 1.4, 7.7).
+const INFINIBAND: u32 = 8 + 2;
+
+/// Raw rate of the wire, GB/s; `None` without a known rate.
+#[must_use]
+pub fn line_raw_gb_per_s(rail: &Rail) -> Option<f64> {
+    rail.line_gbit_per_s.map(|gbit| gbit / 8.0)
+}
+
+/// Share of the wire left for payload at this path MTU. Long messages are assumed: one header a packet.
+#[must_use]
+pub fn goodput_share(path_mtu: u32, overhead_bytes: u32) -> f64 {
+    f64::from(path_mtu) / f64::from(path_mtu + overhead_bytes)
+}
+
+/// Payload the wire can carry, GB/s; `None` when rate, path MTU or link layer is unknown.
+#[must_use]
+pub fn line_goodput_gb_per_s(rail: &Rail) -> Option<f64> {
+    let overhead = match rail.link_layer? {
+        LinkLayer::InfiniBand => INFINIBAND + TRANSPORT,
+        LinkLayer::Ethernet => ETHERNET + TRANSPORT + network_header(rail),
+    };
+    Some(line_raw_gb_per_s(rail)? * goodput_share(rail.path_mtu?, overhead))
+}
+
+/// Header between Ethernet and the transport. Without a recommended GID: RoCE v2 over IPv4, the commonest.
+fn network_header(rail: &Rail) -> u32 {
+    let chosen = rail.gid.as_ref().and_then(|choice| rail.gids.iter().find(|g| g.index == choice.index));
+    match chosen {
+        Some(gid) if gid.kind == Some(GidType::IbOrRoceV1) => GRH,
+        Some(gid) if is_ipv6(gid.address) => UDP + IPV6,
+        _ => UDP + IPV4,
+    }
+}
+
+fn is_ipv6(address: Ipv6Addr) -> bool {
+    address.to_ipv4_mapped().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line_goodput_gb_per_s;
+    use probes::model::{LinkLayer, Rail};
+
+    #[test]
+    fn a_400g_roce_rail_carries_49_gb_per_s() {
+        let rail = |mtu| Rail {
+            line_gbit_per_s: Some(400.0),
+            path_mtu: Some(mtu),
+            link_layer: Some(LinkLayer::Ethernet),
+            ..Rail::default()
+        };
+        let at = |mtu| (line_goodput_gb_per_s(&rail(mtu)).unwrap() * 100.0).round() / 100.0;
+        assert_eq!(at(4096), 49.02);
+        assert_eq!(at(1024), 46.29);
+        assert_eq!(line_goodput_gb_per_s(&Rail::default()), None);
+    }
+}

@@ -1,0 +1,87 @@
+//! PCI Express: what a link carries, raw and as payload.
+
+use probes::model::{Hop, PciePath};
+
+/// TLP payload assumed where config space is not readable: what servers are set to almost always.
+const USUAL_MAX_PAYLOAD: u32 = 256;
+/// Bytes around a TLP's payload: framing 2+1, sequence 2, header 16, LCRC 4, rounded as designs plan it
+/// (PCI Express Base Specification 5.0, chapter 2.2).
+const TLP_OVERHEAD: u32 = 24;
+
+/// Data rate of one lane in one direction after line encoding, GB/s.
+///
+/// 8b/10b up to 5 GT/s, 128b/130b up to 32 GT/s, 242/256 FLIT from 64 GT/s
+/// (PCI Express Base Specification 6.0, 4.2).
+#[must_use]
+pub fn lane_gb_per_s(gt_per_s: f64) -> f64 {
+    let encoding = if gt_per_s < 8.0 {
+        8.0 / 10.0
+    } else if gt_per_s < 64.0 {
+        128.0 / 130.0
+    } else {
+        242.0 / 256.0
+    };
+    gt_per_s * encoding / 8.0
+}
+
+/// Raw data rate of a hop as negotiated, GB/s; `None` when speed or width is unknown.
+#[must_use]
+pub fn link_gb_per_s(hop: &Hop) -> Option<f64> {
+    Some(lane_gb_per_s(hop.current_gt_per_s?) * f64::from(hop.current_width?))
+}
+
+/// The hop that carries least, of those whose rate is known.
+#[must_use]
+pub fn slowest_hop(path: &PciePath) -> Option<(&Hop, f64)> {
+    path.hops
+        .iter()
+        .filter_map(|hop| Some((hop, link_gb_per_s(hop)?)))
+        .reduce(|slow, next| if next.1 < slow.1 { next } else { slow })
+}
+
+/// Raw data rate of the slowest hop, GB/s.
+#[must_use]
+pub fn path_raw_gb_per_s(path: &PciePath) -> Option<f64> {
+    slowest_hop(path).map(|(_, raw)| raw)
+}
+
+/// Payload the slowest hop can carry, GB/s: raw × MPS / (MPS + 24).
+#[must_use]
+pub fn path_payload_gb_per_s(path: &PciePath) -> Option<f64> {
+    let (hop, raw) = slowest_hop(path)?;
+    let payload = f64::from(hop.max_payload_bytes.unwrap_or(USUAL_MAX_PAYLOAD));
+    Some(raw * payload / (payload + f64::from(TLP_OVERHEAD)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{lane_gb_per_s, path_payload_gb_per_s, path_raw_gb_per_s};
+    use probes::model::{Hop, PciePath};
+
+    fn hop(address: &str, gt: f64, width: u32) -> Hop {
+        Hop {
+            address: address.into(),
+            current_gt_per_s: Some(gt),
+            current_width: Some(width),
+            ..Hop::default()
+        }
+    }
+
+    #[test]
+    fn a_lane_carries_what_its_encoding_leaves() {
+        let round = |gt: f64| (lane_gb_per_s(gt) * 1000.0).round() / 1000.0;
+        assert_eq!([2.5, 5.0, 8.0, 16.0, 32.0, 64.0].map(round), [0.25, 0.5, 0.985, 1.969, 3.938, 7.563]);
+    }
+
+    #[test]
+    fn the_slowest_known_hop_bounds_the_path() {
+        let mut path = PciePath {
+            hops: vec![hop("41:00.0", 32.0, 16), hop("40:01.0", 16.0, 16)],
+            ..PciePath::default()
+        };
+        assert_eq!(path_raw_gb_per_s(&path).map(f64::round), Some(32.0));
+        assert_eq!(path_payload_gb_per_s(&path).map(f64::round), Some(29.0));
+        path.hops.push(Hop::default());
+        assert_eq!(path_raw_gb_per_s(&path).map(f64::round), Some(32.0));
+    }
+}

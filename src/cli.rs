@@ -1,0 +1,188 @@
+//! The command line: what can be typed, and the help that says so.
+
+use crate::settings::{Common, FailOn, Period, Size};
+use clap::{Args, Parser, Subcommand};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Where `serve` listens and `load` connects unless told otherwise.
+pub const DEFAULT_PORT: u16 = 18520;
+
+const EXIT_CODES: &str =
+    "Exit codes: 0 fine, 1 found something, 2 could not do it (the reason is on stderr).";
+
+/// A terminal profiler for RDMA rails: where every NIC sits, what it moves, and why it is slow.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXIT_CODES, args_conflicts_with_subcommands = true)]
+pub struct Cli {
+    /// What to do; without one, `top`.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Flags of `top`, for when it is not named.
+    #[command(flatten)]
+    pub top: TopArgs,
+}
+
+/// What railscope can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Watch the rails of this node live (the default)
+    Top(TopArgs),
+    /// The live screen on a simulated eight-rail node
+    Demo(DemoArgs),
+    /// What the node is: rails, NUMA nodes, GIDs, PCIe paths, firmware
+    Probe(ProbeArgs),
+    /// Watch for a while, judge, and exit 0 (fine), 1 (found something) or 2 (could not measure)
+    Check(CheckArgs),
+    /// Offer buffers for another host's `railscope load` to read
+    Serve(ServeArgs),
+    /// Read from a `railscope serve` over every rail at once
+    Load(LoadArgs),
+    /// Write what `top` would show into a session file
+    Record(RecordArgs),
+    /// Look at a session file as if it were live
+    Replay(ReplayArgs),
+    /// Judge a session file and print the report
+    Report(ReportArgs),
+}
+
+/// Flags of `top`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct TopArgs {
+    /// Flags that most commands share.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Flags of `demo`.
+#[derive(Clone, Debug, Args)]
+pub struct DemoArgs {
+    /// Scenario to simulate: healthy, mixed
+    #[arg(long, default_value = "mixed", value_name = "NAME")]
+    pub scenario: String,
+    /// Seed of the simulation: equal seeds give equal sessions
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+    /// Flags that most commands share.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Flags of `probe`.
+#[derive(Clone, Debug, Args)]
+pub struct ProbeArgs {
+    /// Flags that most commands share.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Flags of `check`.
+#[derive(Clone, Debug, Args)]
+pub struct CheckArgs {
+    /// Flags that most commands share.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Flags of `serve`.
+#[derive(Clone, Debug, Args)]
+pub struct ServeArgs {
+    /// Address and port of the control connection
+    #[arg(long, value_name = "ADDR:PORT", default_value_t = SocketAddr::from(([0, 0, 0, 0], DEFAULT_PORT)))]
+    pub listen: SocketAddr,
+    /// Flags that most commands share.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Flags of `load`. Names and short forms are perftest's where it has them.
+#[derive(Clone, Debug, Args)]
+pub struct LoadArgs {
+    /// Host of the `railscope serve`, with `:PORT` if it is not 18520
+    #[arg(value_name = "PEER[:PORT]")]
+    pub peer: String,
+    /// Queue pairs per rail
+    #[arg(short = 'q', long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub qps: u32,
+    /// Message size: 65536, 64K, 1M
+    #[arg(short = 's', long, default_value = "64K", value_name = "SIZE")]
+    pub size: Size,
+    /// Send queue depth per queue pair
+    #[arg(short = 't', long, default_value_t = 128, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16384))]
+    pub depth: u32,
+    /// READs outstanding per queue pair; default: as many as both ends can
+    #[arg(short = 'o', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=128))]
+    pub read_depth: Option<u32>,
+    /// QP timeout exponent, 4.096 us x 2^N
+    #[arg(short = 'u', long, default_value_t = 14, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=31))]
+    pub timeout: u8,
+    /// GID index on this host; default: the recommended one of each rail
+    #[arg(short = 'x', long, value_name = "N")]
+    pub gid_index: Option<u32>,
+    /// Path MTU in bytes; default: the smaller of both ends' active MTU
+    #[arg(short = 'm', long, value_name = "BYTES", value_parser = ["256", "512", "1024", "2048", "4096"])]
+    pub mtu: Option<String>,
+    /// Where threads and buffers go: local, remote, none, cpu:N,mem:M or a CPU list
+    #[arg(long, default_value = "local", value_name = "PLACE")]
+    pub place: String,
+    /// Time at the start that is not measured
+    #[arg(long, default_value = "2s", value_name = "DURATION")]
+    pub warmup: Period,
+    /// Flags that most commands share.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Flags of `record`.
+#[derive(Clone, Debug, Args)]
+pub struct RecordArgs {
+    /// Session file to write, usually NAME.rsz
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Flags that most commands share.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Flags of `replay`.
+#[derive(Clone, Debug, Args)]
+pub struct ReplayArgs {
+    /// Session file to read
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Flags that most commands share.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Form of a printed report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object, schema `railscope.report/1`.
+    Json,
+}
+
+/// Flags of `report`.
+#[derive(Clone, Debug, Args)]
+pub struct ReportArgs {
+    /// Session file to read
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Form of the report
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub format: Format,
+    /// Flags that most commands share.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+impl Common {
+    /// Lowest severity that makes the exit code 1.
+    #[must_use]
+    pub fn fail_on(&self) -> FailOn {
+        self.overlay.fail_on.unwrap_or(FailOn::Warning)
+    }
+}

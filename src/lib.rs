@@ -1,0 +1,29 @@
+//! railscope: a terminal profiler for RDMA rails.
+//!
+//! One idea carries it: a **session** is a header ([`probes::model::Session`]) and a row of **frames**
+//! ([`probes::model::Frame`]) with cumulative counters. Live, simulated or replayed, the rest of the program
+//! cannot tell. Rates and findings are computed from frames by pure functions, never stored.
+//!
+//! ```text
+//! session::FrameSource ──▶ timeline::Timeline ──▶ rules::diagnose ──▶ view (screen) or report (text, JSON)
+//! ```
+//!
+//! | to add | write | and |
+//! |---|---|---|
+//! | a probe | `probes/src/survey/x.rs`, `impl Probe` | `mod` and one entry in `survey::ALL` |
+//! | a rule | `src/rules/x.rs`: `RULE` and its check | `mod` and one entry in `rules::ALL` |
+//! | a widget | `widgets/src/x.rs`, `impl Widget for &X` | `pub mod` in `widgets/src/lib.rs` |
+//! | a panel | `src/view/x.rs`: a `draw` function | one line in `src/view.rs` |
+//! | a transport | `probes/src/load/x.rs`, `impl LoadTransport` | one arm where the engine opens it |
+//! | a command | `src/commands/x.rs`: a `run` function | one arm in `src/main.rs` |
+
+pub mod ceilings;
+pub mod cli;
+pub mod commands;
+pub mod rules;
+pub mod session;
+pub mod settings;
+pub mod timeline;
+
+/// Name and version, as every session and report carries them.
+pub const GENERATED_BY: &str = concat!("railscope ", env!("CARGO_PKG_VERSION"));

@@ -1,0 +1,27 @@
+//! Reads the command line and hands over to one file of [`railscope::commands`].
+
+use clap::Parser;
+use railscope::cli::{Cli, Command};
+use railscope::commands;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.command.unwrap_or(Command::Top(cli.top)) {
+        Command::Top(args) => commands::top::run(args),
+        Command::Demo(args) => commands::demo::run(args),
+        Command::Probe(args) => commands::probe::run(args),
+        Command::Check(args) => commands::check::run(args),
+        Command::Serve(args) => commands::serve::run(args),
+        Command::Load(args) => commands::load::run(args),
+        Command::Record(args) => commands::record::run(args),
+        Command::Replay(args) => commands::replay::run(args),
+        Command::Report(args) => commands::report::run(args),
+    };
+    done.unwrap_or_else(|error| {
+        use std::io::Write;
+        // stderr may be gone (closed terminal): nothing to do about it then
+        let _ = writeln!(std::io::stderr(), "railscope: {error:#}");
+        ExitCode::from(2)
+    })
+}

@@ -1,0 +1,35 @@
+//! Judgement: pure functions over a topology and a timeline.
+//!
+//! A rule never sees a clock, a file or the environment, so live and replayed sessions are judged alike.
+//! A rule whose data is missing says nothing; the survey's gap says why.
+
+mod finding;
+mod limits;
+
+pub use finding::{Finding, Severity};
+pub use limits::Limits;
+
+use crate::timeline::Timeline;
+use probes::model::Topology;
+
+/// One rule (or a family that shares its arithmetic).
+pub struct Rule {
+    /// Codes it may report; on the screen, in JSON and in `--ignore` alike.
+    pub codes: &'static [&'static str],
+    /// Looks at one host of a session.
+    pub check: fn(&Topology, &Timeline, &Limits) -> Vec<Finding>,
+}
+
+/// Every rule.
+pub const ALL: &[Rule] = &[];
+
+/// Everything the rules find, worst first, then by code and device.
+#[must_use]
+pub fn diagnose(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
+    let mut found: Vec<Finding> =
+        ALL.iter().flat_map(|rule| (rule.check)(topology, timeline, limits)).collect();
+    found.sort_by(|a, b| {
+        b.severity.cmp(&a.severity).then_with(|| a.code.cmp(&b.code)).then_with(|| a.devices.cmp(&b.devices))
+    });
+    found
+}

@@ -1,0 +1,124 @@
+//! Settings: flags over the config file over defaults.
+
+mod units;
+
+pub use units::{Period, Size};
+
+use crate::rules::{Limits, Severity};
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// Lowest severity that makes the exit code 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FailOn {
+    /// Anything found at all.
+    Info,
+    /// What costs bandwidth, or soon will.
+    Warning,
+    /// What does not work.
+    Error,
+    /// Nothing.
+    Never,
+}
+
+impl FailOn {
+    /// Whether a finding of this severity makes the exit code 1.
+    #[must_use]
+    pub fn fails(self, severity: Severity) -> bool {
+        match self {
+            Self::Info => true,
+            Self::Warning => severity >= Severity::Warning,
+            Self::Error => severity >= Severity::Error,
+            Self::Never => false,
+        }
+    }
+}
+
+/// What can stand on the command line and in the config file alike.
+#[derive(Clone, Debug, Default, Args, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Overlay {
+    /// Only these rails, by exact device name
+    #[arg(short = 'd', long, value_delimiter = ',', value_name = "A,B")]
+    pub rails: Option<Vec<String>>,
+    /// Time between samples
+    #[arg(long, value_name = "DURATION")]
+    pub every: Option<Period>,
+    /// Lowest severity that makes the exit code 1 [default: warning]
+    #[arg(long, value_enum, value_name = "SEVERITY")]
+    pub fail_on: Option<FailOn>,
+    /// Leave out findings of these codes
+    #[arg(long, value_delimiter = ',', value_name = "CODE")]
+    pub ignore: Option<Vec<String>>,
+}
+
+/// The config file: an overlay and limits of rules.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+struct File {
+    rails: Option<Vec<String>>,
+    every: Option<Period>,
+    fail_on: Option<FailOn>,
+    ignore: Option<Vec<String>>,
+    limits: Limits,
+}
+
+/// Flags that most commands share.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Common {
+    /// What the config file may hold too.
+    #[command(flatten)]
+    pub overlay: Overlay,
+    /// Read a copied tree instead of this machine
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Step the counters of a copied tree, without real time
+    #[arg(long, value_name = "FILE", requires = "root")]
+    pub steps: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// No screen: print the report at the end
+    #[arg(long)]
+    pub headless: bool,
+    /// How long to watch: 5s, 2m
+    #[arg(short = 'D', long = "for", value_name = "DURATION")]
+    pub duration: Option<Period>,
+    /// Write the session into this file as well
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Config file (TOML) with rails, every, fail-on, ignore and [limits]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Limits of the rules, from the config file.
+    #[arg(skip)]
+    pub limits: Limits,
+}
+
+impl Common {
+    /// Flags over the config file.
+    ///
+    /// # Errors
+    ///
+    /// The file is not there, or a key in it is misspelt.
+    pub fn with_config(mut self) -> anyhow::Result<Self> {
+        if let Some(path) = &self.config {
+            let file = read(path)?;
+            let flags = &mut self.overlay;
+            flags.rails = flags.rails.take().or(file.rails);
+            flags.every = flags.every.or(file.every);
+            flags.fail_on = flags.fail_on.or(file.fail_on);
+            flags.ignore = flags.ignore.take().or(file.ignore);
+            self.limits = file.limits;
+        }
+        Ok(self)
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<File> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("config file {}", path.display()))?;
+    toml::from_str(&text).with_context(|| format!("config file {}", path.display()))
+}

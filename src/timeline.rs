@@ -1,0 +1,182 @@
+//! The timeline: the last minute of frames, and running sums of everything before.
+//!
+//! Frames hold cumulative counters; here they become rates. The window is bounded, the sums are per rail,
+//! so a session of a day never sits in memory, and a seek needs one block and its sums.
+
+mod interval;
+mod sums;
+
+pub use interval::{Interval, LegRates, Quality, RailRates, gb_per_s};
+pub use sums::{Event, LegSums, RailSums, Sum, Sums};
+
+use crate::ceilings;
+use interval::Tracker;
+use probes::model::{Frame, Load, Process, RailId, Session, Topology};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// How far back rules and trends may look, nanoseconds.
+pub const WINDOW_NS: u64 = 60_000_000_000;
+
+/// What is known up to one moment of a session.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    session: Arc<Session>,
+    hosts: Vec<HostTimeline>,
+}
+
+/// The same of one host.
+#[derive(Clone, Debug)]
+pub struct HostTimeline {
+    frames: VecDeque<Arc<Frame>>,
+    intervals: VecDeque<Interval>,
+    sums: Sums,
+    tracker: Tracker,
+    processes: Option<Arc<Vec<Process>>>,
+    load: Option<Arc<Load>>,
+}
+
+impl Timeline {
+    /// An empty timeline of this session.
+    #[must_use]
+    pub fn new(session: Arc<Session>) -> Self {
+        let hosts = session.hosts.iter().map(|topology| HostTimeline::new(topology)).collect();
+        Self { session, hosts }
+    }
+
+    /// The header of the session.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Takes the next frame of its host. Frames of a host the session does not have are left out.
+    pub fn push(&mut self, frame: impl Into<Arc<Frame>>) {
+        let frame = frame.into();
+        let Some(topology) = self.session.hosts.get(frame.host) else {
+            return;
+        };
+        if let Some(host) = self.hosts.get_mut(frame.host) {
+            host.push(topology, frame);
+        }
+    }
+
+    /// What is known of the host this program ran on.
+    ///
+    /// # Panics
+    ///
+    /// Never: a session has at least one host.
+    #[must_use]
+    pub fn local(&self) -> &HostTimeline {
+        self.hosts.first().expect("a session has at least one host")
+    }
+
+    /// What is known of the target, where the session has one.
+    #[must_use]
+    pub fn peer(&self) -> Option<&HostTimeline> {
+        self.hosts.get(1)
+    }
+
+    /// Sums of every host, for a block header.
+    #[must_use]
+    pub fn sums(&self) -> Vec<Sums> {
+        self.hosts.iter().map(|host| host.sums.clone()).collect()
+    }
+
+    /// An empty window that goes on from the sums of a block header.
+    #[must_use]
+    pub fn resume(session: Arc<Session>, sums: Vec<Sums>) -> Self {
+        let mut timeline = Self::new(session);
+        for (host, sums) in timeline.hosts.iter_mut().zip(sums) {
+            host.sums = sums;
+        }
+        timeline
+    }
+}
+
+impl HostTimeline {
+    fn new(topology: &Topology) -> Self {
+        Self {
+            frames: VecDeque::new(),
+            intervals: VecDeque::new(),
+            sums: Sums::new(topology),
+            tracker: Tracker::default(),
+            processes: None,
+            load: None,
+        }
+    }
+
+    fn push(&mut self, topology: &Topology, frame: Arc<Frame>) {
+        let interval = self.tracker.interval(topology, &frame);
+        self.sums.events(topology, self.frames.back().map(|f| &**f), &frame);
+        if let Some(interval) = interval {
+            self.sums.add(topology, &interval);
+            self.intervals.push_back(interval);
+        }
+        if frame.processes.is_some() {
+            self.processes.clone_from(&frame.processes);
+        }
+        self.load.clone_from(&frame.load);
+        let begin = frame.at_ns.saturating_sub(WINDOW_NS);
+        self.frames.push_back(frame);
+        while self.frames.front().is_some_and(|f| f.at_ns < begin) {
+            self.frames.pop_front();
+        }
+        while self.intervals.front().is_some_and(|i| i.from_ns < begin) {
+            self.intervals.pop_front();
+        }
+    }
+
+    /// Frames of the window, oldest first.
+    #[must_use]
+    pub fn frames(&self) -> impl DoubleEndedIterator<Item = &Frame> + ExactSizeIterator {
+        self.frames.iter().map(|f| &**f)
+    }
+
+    /// The newest frame.
+    #[must_use]
+    pub fn latest(&self) -> Option<&Frame> {
+        self.frames.back().map(|f| &**f)
+    }
+
+    /// Intervals of the window, oldest first.
+    #[must_use]
+    pub fn intervals(&self) -> impl DoubleEndedIterator<Item = &Interval> + ExactSizeIterator {
+        self.intervals.iter()
+    }
+
+    /// Rates of one rail in the newest interval in which it was read.
+    #[must_use]
+    pub fn now(&self, rail: RailId) -> Option<&RailRates> {
+        self.intervals
+            .iter()
+            .rev()
+            .filter_map(|i| i.rails.get(rail.0))
+            .find(|r| r.quality != Quality::NotRead)
+    }
+
+    /// Running sums since the session began.
+    #[must_use]
+    pub fn sums(&self) -> &Sums {
+        &self.sums
+    }
+
+    /// Processes on the rails, as they were looked up last; `None` when they never were.
+    #[must_use]
+    pub fn processes(&self) -> Option<&[Process]> {
+        self.processes.as_deref().map(Vec::as_slice)
+    }
+
+    /// The load that covers the newest interval.
+    #[must_use]
+    pub fn load(&self) -> Option<&Load> {
+        self.load.as_deref()
+    }
+}
+
+/// Raw limit of the rail's PCIe path, above which a rate is no traffic.
+fn implausible_above(topology: &Topology, rail: usize) -> Option<f64> {
+    const SHARE: f64 = 1.02;
+    let path = topology.rails.get(rail)?.pcie.as_ref()?;
+    Some(ceilings::path_raw_gb_per_s(path)? * SHARE)
+}

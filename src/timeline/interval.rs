@@ -1,0 +1,241 @@
+//! Two readings become a rate.
+
+use probes::model::{Frame, Load, LoadOp, RailFrame, Topology, WorkerPhase};
+
+/// 10^9 bytes per second over an interval; `None` when no time passed.
+#[must_use]
+pub fn gb_per_s(bytes: u64, ns: u64) -> Option<f64> {
+    (ns > 0).then(|| bytes as f64 / ns as f64)
+}
+
+/// Whether an interval counts towards a mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Quality {
+    /// Counters were not read at this sample (they are read less often than frames are made).
+    #[default]
+    NotRead,
+    /// A rate.
+    Good,
+    /// A counter went backwards.
+    Reset,
+    /// Nothing was readable.
+    Unreadable,
+    /// Above what the PCIe path can carry at all: a measurement error.
+    Implausible,
+}
+
+/// Rates of one leg of a bond, GB/s; `None` is not readable.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LegRates {
+    /// RDMA bytes received.
+    pub rx_gb_per_s: Option<f64>,
+    /// RDMA bytes sent.
+    pub tx_gb_per_s: Option<f64>,
+}
+
+/// Rates of one rail over one interval, GB/s; `None` is not readable, or not good.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RailRates {
+    /// Whether the interval counts.
+    pub quality: Quality,
+    /// Length of the interval of the two byte counters, which may be longer than the frame's.
+    pub counted_ns: u64,
+    /// Bytes received, as the NIC counts them.
+    pub rx_gb_per_s: Option<f64>,
+    /// Bytes sent, as the NIC counts them.
+    pub tx_gb_per_s: Option<f64>,
+    /// Payload of our own load in this frame's interval.
+    pub load_gb_per_s: Option<f64>,
+    /// Whether our load was in its measured time at both ends of this frame's interval.
+    pub measured: bool,
+    /// Whether a load, ours or a described one, covers the interval on this rail.
+    pub under_load: bool,
+    /// Legs, in the bond's order; empty when not read.
+    pub legs: Vec<LegRates>,
+    /// Length of the legs' interval, which may be longer than the frame's.
+    pub legs_ns: u64,
+    /// Growth of the rail's further counters, in their order; `None` not readable, empty when not read.
+    pub growth: Vec<Option<u64>>,
+}
+
+impl RailRates {
+    /// Rate in the direction of the load, GB/s.
+    #[must_use]
+    pub fn in_direction(&self, op: LoadOp) -> Option<f64> {
+        match op {
+            LoadOp::Read => self.rx_gb_per_s,
+            LoadOp::Write => self.tx_gb_per_s,
+        }
+    }
+}
+
+/// What happened between two frames of one host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interval {
+    /// Time of the earlier frame.
+    pub from_ns: u64,
+    /// Time of the later frame.
+    pub to_ns: u64,
+    /// One entry per rail.
+    pub rails: Vec<RailRates>,
+    /// Direction of the load that covers it.
+    pub load_op: Option<LoadOp>,
+}
+
+impl Interval {
+    /// Length, nanoseconds.
+    #[must_use]
+    pub fn ns(&self) -> u64 {
+        self.to_ns - self.from_ns
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Reading {
+    at_ns: u64,
+    rail: RailFrame,
+}
+
+/// Remembers the newest reading of every counter, since not every frame reads every counter.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tracker {
+    last: Option<std::sync::Arc<Frame>>,
+    bytes: Vec<Option<Reading>>,
+    legs: Vec<Option<Reading>>,
+    counters: Vec<Option<Reading>>,
+}
+
+impl Tracker {
+    pub(super) fn interval(
+        &mut self,
+        topology: &Topology,
+        frame: &std::sync::Arc<Frame>,
+    ) -> Option<Interval> {
+        let count = topology.rails.len();
+        self.bytes.resize(count, None);
+        self.legs.resize(count, None);
+        self.counters.resize(count, None);
+        let before = self.last.replace(frame.clone());
+        let rails = (0..count).map(|at| self.rail(topology, before.as_deref(), frame, at)).collect();
+        let before = before?;
+        (frame.at_ns > before.at_ns).then(|| Interval {
+            from_ns: before.at_ns,
+            to_ns: frame.at_ns,
+            rails,
+            load_op: frame.load.as_ref().map(|load| load.op),
+        })
+    }
+
+    fn rail(&mut self, topology: &Topology, before: Option<&Frame>, frame: &Frame, at: usize) -> RailRates {
+        let mut rates = RailRates::default();
+        let Some(rail) = frame.rails.get(at) else {
+            return rates;
+        };
+        let device = topology.rails[at].device.as_str();
+        let now = || Reading { at_ns: frame.at_ns, rail: rail.clone() };
+        if let Some(before) = before {
+            own_load(&mut rates, before, frame, at);
+            rates.under_load =
+                rates.measured || frame.load.as_ref().is_some_and(|load| described_on(load, device));
+        }
+        if rail.rx_bytes.is_some() || rail.tx_bytes.is_some() {
+            if let Some(then) = self.bytes[at].replace(now()) {
+                byte_rates(&mut rates, &then, frame.at_ns, rail, super::implausible_above(topology, at));
+            }
+        } else if self.bytes[at].is_none() && before.is_some() {
+            rates.quality = Quality::Unreadable;
+        }
+        if !rail.legs.is_empty()
+            && let Some(then) = self.legs[at].replace(now())
+        {
+            rates.legs = leg_rates(&then, frame.at_ns, rail);
+            rates.legs_ns = frame.at_ns.saturating_sub(then.at_ns);
+        }
+        if !rail.counters.is_empty()
+            && let Some(then) = self.counters[at].replace(now())
+        {
+            rates.growth = growth(&then.rail, rail);
+        }
+        rates
+    }
+}
+
+/// A described load's rails; ours are known by their workers.
+fn described_on(load: &Load, device: &str) -> bool {
+    load.origin == probes::model::LoadOrigin::Described
+        && (load.devices.is_empty() || load.devices.iter().any(|d| d == device))
+}
+
+fn own_load(rates: &mut RailRates, before: &Frame, frame: &Frame, at: usize) {
+    let on_rail = |w: &&probes::model::WorkerFrame| w.rail.is_some_and(|r| r.0 == at);
+    let sum = |f: &Frame| f.workers.iter().filter(on_rail).map(|w| w.bytes).sum::<u64>();
+    let running = |f: &Frame, measured_only: bool| {
+        f.workers
+            .iter()
+            .filter(on_rail)
+            .any(|w| w.phase == WorkerPhase::Measuring || (!measured_only && w.phase == WorkerPhase::Warmup))
+    };
+    if running(before, false) && running(frame, false) {
+        rates.load_gb_per_s =
+            gb_per_s(sum(frame).saturating_sub(sum(before)), frame.at_ns.saturating_sub(before.at_ns));
+    }
+    rates.measured = running(before, true) && running(frame, true);
+}
+
+fn byte_rates(
+    rates: &mut RailRates,
+    then: &Reading,
+    at_ns: u64,
+    rail: &RailFrame,
+    implausible_above: Option<f64>,
+) {
+    let ns = at_ns.saturating_sub(then.at_ns);
+    rates.counted_ns = ns;
+    let went_back = |old: Option<u64>, new: Option<u64>| matches!((old, new), (Some(o), Some(n)) if n < o);
+    if went_back(then.rail.rx_bytes, rail.rx_bytes) || went_back(then.rail.tx_bytes, rail.tx_bytes) {
+        rates.quality = Quality::Reset;
+        return;
+    }
+    let rate = |old: Option<u64>, new: Option<u64>| gb_per_s(new? - old?, ns);
+    rates.rx_gb_per_s = rate(then.rail.rx_bytes, rail.rx_bytes);
+    rates.tx_gb_per_s = rate(then.rail.tx_bytes, rail.tx_bytes);
+    let too_much = |r: Option<f64>| matches!((r, implausible_above), (Some(r), Some(limit)) if r > limit);
+    rates.quality = if rates.rx_gb_per_s.is_none() && rates.tx_gb_per_s.is_none() {
+        Quality::Unreadable
+    } else if too_much(rates.rx_gb_per_s) || too_much(rates.tx_gb_per_s) {
+        Quality::Implausible
+    } else {
+        Quality::Good
+    };
+}
+
+fn leg_rates(then: &Reading, at_ns: u64, rail: &RailFrame) -> Vec<LegRates> {
+    let ns = at_ns.saturating_sub(then.at_ns);
+    let rate = |old: Option<u64>, new: Option<u64>| gb_per_s(new?.checked_sub(old?)?, ns);
+    rail.legs
+        .iter()
+        .zip(&then.rail.legs)
+        .map(|(new, old)| LegRates {
+            rx_gb_per_s: rate(old.rx_rdma_bytes, new.rx_rdma_bytes),
+            tx_gb_per_s: rate(old.tx_rdma_bytes, new.tx_rdma_bytes),
+        })
+        .collect()
+}
+
+/// Differences of the further counters. Queue-pair counters of mlx5 are 32 bits wide and wrap
+/// (`be32_to_cpu` in drivers/infiniband/hw/mlx5/counters.c): a small number after a large one below 2^32.
+fn growth(then: &RailFrame, now: &RailFrame) -> Vec<Option<u64>> {
+    const WRAP: u64 = 1 << 32;
+    now.counters
+        .iter()
+        .zip(&then.counters)
+        .map(|(new, old)| {
+            let (new, old) = ((*new)?, (*old)?);
+            match new.checked_sub(old) {
+                Some(more) => Some(more),
+                None if old < WRAP && new + WRAP - old < WRAP / 2 => Some(new + WRAP - old),
+                None => None,
+            }
+        })
+        .collect()
+}

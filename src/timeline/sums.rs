@@ -1,0 +1,227 @@
+//! Running sums since the session began: what a report's means are made of.
+
+use super::interval::{Interval, Quality};
+use probes::model::{Frame, Topology};
+use serde::{Deserialize, Serialize};
+
+/// Most events a session keeps; a flapping port must not fill the memory.
+const MOST_EVENTS: usize = 1000;
+
+/// Bytes and the time they took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sum {
+    /// Bytes.
+    pub bytes: f64,
+    /// Nanoseconds.
+    pub ns: f64,
+    /// Intervals.
+    pub count: u64,
+    /// Sum over intervals of (GB/s)², for the spread.
+    pub squares: f64,
+    /// Sum over intervals of GB/s, for the spread.
+    pub rates: f64,
+}
+
+impl Sum {
+    fn add(&mut self, rate_gb_per_s: Option<f64>, ns: u64) {
+        if let Some(rate) = rate_gb_per_s {
+            self.bytes += rate * ns as f64;
+            self.ns += ns as f64;
+            self.count += 1;
+            self.rates += rate;
+            self.squares += rate * rate;
+        }
+    }
+
+    /// Mean rate, GB/s; `None` without an interval.
+    #[must_use]
+    pub fn mean_gb_per_s(&self) -> Option<f64> {
+        (self.ns > 0.0).then(|| self.bytes / self.ns)
+    }
+
+    /// Coefficient of variation of the intervals' rates; `None` below two intervals or at rest.
+    #[must_use]
+    pub fn variation(&self) -> Option<f64> {
+        let n = self.count as f64;
+        let mean = self.rates / n;
+        (self.count >= 2 && mean > 0.0).then(|| ((self.squares / n - mean * mean).max(0.0)).sqrt() / mean)
+    }
+}
+
+/// Both directions of one leg.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LegSums {
+    /// Received.
+    pub rx: Sum,
+    /// Sent.
+    pub tx: Sum,
+}
+
+/// Sums of one rail.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RailSums {
+    /// Received, good intervals.
+    pub rx: Sum,
+    /// Sent, good intervals.
+    pub tx: Sum,
+    /// Payload of our own load, measured intervals.
+    pub load: Sum,
+    /// Received, good intervals under load.
+    pub loaded_rx: Sum,
+    /// Sent, good intervals under load.
+    pub loaded_tx: Sum,
+    /// Received, implausible intervals.
+    pub implausible_rx: Sum,
+    /// Sent, implausible intervals.
+    pub implausible_tx: Sum,
+    /// Legs of the bond.
+    pub legs: Vec<LegSums>,
+    /// Growth of the rail's further counters; `None` never readable twice.
+    pub growth: Vec<Option<u64>>,
+    /// Byte counters that went backwards.
+    pub resets: u64,
+}
+
+impl RailSums {
+    /// Mean received, GB/s: of good intervals, or of implausible ones where there are no others.
+    #[must_use]
+    pub fn rx_gb_per_s(&self) -> Option<f64> {
+        self.rx.mean_gb_per_s().or_else(|| self.implausible_rx.mean_gb_per_s())
+    }
+
+    /// Mean sent, GB/s: as above.
+    #[must_use]
+    pub fn tx_gb_per_s(&self) -> Option<f64> {
+        self.tx.mean_gb_per_s().or_else(|| self.implausible_tx.mean_gb_per_s())
+    }
+
+    /// Whether nothing but implausible intervals was seen.
+    #[must_use]
+    pub fn only_implausible(&self) -> bool {
+        let good = self.rx.count + self.tx.count;
+        let bad = self.implausible_rx.count + self.implausible_tx.count;
+        good == 0 && bad > 0
+    }
+}
+
+/// Something that happened at one moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Seconds since the session began.
+    pub at_s: f64,
+    /// RDMA device.
+    pub device: String,
+    /// `link-down`, `link-up`, `device-lost`, `device-back`, `counter-reset`.
+    pub what: String,
+}
+
+/// Sums of one host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sums {
+    /// One entry per rail of the topology.
+    pub rails: Vec<RailSums>,
+    /// Events so far, at most a thousand.
+    pub events: Vec<Event>,
+    /// Last port state word of each rail.
+    pub states: Vec<Option<String>>,
+    /// Frames seen.
+    pub frames: u64,
+    /// Time of the newest frame, nanoseconds.
+    pub until_ns: u64,
+}
+
+impl Sums {
+    pub(super) fn new(topology: &Topology) -> Self {
+        Self {
+            rails: topology
+                .rails
+                .iter()
+                .map(|rail| RailSums {
+                    legs: vec![LegSums::default(); rail.bond.as_ref().map_or(0, |b| b.legs.len())],
+                    growth: vec![None; rail.counters.len()],
+                    ..RailSums::default()
+                })
+                .collect(),
+            states: topology.rails.iter().map(|rail| rail.state.clone()).collect(),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn add(&mut self, topology: &Topology, interval: &Interval) {
+        for (at, (sums, rates)) in self.rails.iter_mut().zip(&interval.rails).enumerate() {
+            let ns = rates.counted_ns;
+            match rates.quality {
+                Quality::Good => {
+                    sums.rx.add(rates.rx_gb_per_s, ns);
+                    sums.tx.add(rates.tx_gb_per_s, ns);
+                    if rates.under_load {
+                        sums.loaded_rx.add(rates.rx_gb_per_s, ns);
+                        sums.loaded_tx.add(rates.tx_gb_per_s, ns);
+                    }
+                }
+                Quality::Implausible => {
+                    sums.implausible_rx.add(rates.rx_gb_per_s, ns);
+                    sums.implausible_tx.add(rates.tx_gb_per_s, ns);
+                }
+                Quality::Reset => {
+                    sums.resets += 1;
+                    if self.events.len() < MOST_EVENTS {
+                        self.events.push(Event {
+                            at_s: interval.to_ns as f64 / 1e9,
+                            device: topology.rails[at].device.clone(),
+                            what: "counter-reset".into(),
+                        });
+                    }
+                }
+                Quality::NotRead | Quality::Unreadable => {}
+            }
+            if rates.measured {
+                sums.load.add(rates.load_gb_per_s, interval.ns());
+            }
+            for (leg, leg_rates) in sums.legs.iter_mut().zip(&rates.legs) {
+                leg.rx.add(leg_rates.rx_gb_per_s, rates.legs_ns);
+                leg.tx.add(leg_rates.tx_gb_per_s, rates.legs_ns);
+            }
+            for (total, more) in sums.growth.iter_mut().zip(&rates.growth) {
+                if let Some(more) = more {
+                    *total = Some(total.unwrap_or(0) + more);
+                }
+            }
+        }
+    }
+
+    pub(super) fn events(&mut self, topology: &Topology, before: Option<&Frame>, frame: &Frame) {
+        self.frames += 1;
+        self.until_ns = frame.at_ns;
+        for (at, rail) in frame.rails.iter().enumerate() {
+            let Some(known) = topology.rails.get(at) else {
+                continue;
+            };
+            let was_lost = before.and_then(|f| f.rails.get(at)).is_some_and(|r| r.lost);
+            let mut note = |what: &str| {
+                if self.events.len() < MOST_EVENTS {
+                    self.events.push(Event {
+                        at_s: frame.at_ns as f64 / 1e9,
+                        device: known.device.clone(),
+                        what: what.into(),
+                    });
+                }
+            };
+            match (was_lost, rail.lost) {
+                (false, true) => note("device-lost"),
+                (true, false) => note("device-back"),
+                _ => {}
+            }
+            if let (Some(state), Some(slot)) = (&rail.state, self.states.get_mut(at)) {
+                let active = |s: &Option<String>| s.as_deref() == Some("ACTIVE");
+                let now = Some(state.clone());
+                match (active(slot), active(&now)) {
+                    (true, false) => note("link-down"),
+                    (false, true) if slot.is_some() => note("link-up"),
+                    _ => {}
+                }
+                *slot = now;
+            }
+        }
+    }
+}

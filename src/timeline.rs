@@ -5,6 +5,8 @@
 
 mod interval;
 mod sums;
+#[cfg(test)]
+mod tests;
 
 pub use interval::{Interval, LegRates, Quality, RailRates, gb_per_s};
 pub use sums::{Event, LegSums, RailSums, Sum, Sums};

@@ -1,6 +1,7 @@
 //! Two readings become a rate.
 
 use probes::model::{Frame, Load, LoadOp, RailFrame, Topology, WorkerPhase};
+use std::sync::Arc;
 
 /// 10^9 bytes per second over an interval; `None` when no time passed.
 #[must_use]
@@ -90,31 +91,24 @@ impl Interval {
     }
 }
 
-#[derive(Clone, Debug)]
-struct Reading {
-    at_ns: u64,
-    rail: RailFrame,
-}
-
 /// Remembers the newest reading of every counter, since not every frame reads every counter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tracker {
-    last: Option<std::sync::Arc<Frame>>,
-    bytes: Vec<Option<Reading>>,
-    legs: Vec<Option<Reading>>,
-    counters: Vec<Option<Reading>>,
+    last: Option<Arc<Frame>>,
+    bytes: Vec<Option<Arc<Frame>>>,
+    legs: Vec<Option<Arc<Frame>>>,
+    counters: Vec<Option<Arc<Frame>>>,
+    /// Since when a load has covered the rail without a break.
+    loaded_since: Vec<Option<u64>>,
 }
 
 impl Tracker {
-    pub(super) fn interval(
-        &mut self,
-        topology: &Topology,
-        frame: &std::sync::Arc<Frame>,
-    ) -> Option<Interval> {
+    pub(super) fn interval(&mut self, topology: &Topology, frame: &Arc<Frame>) -> Option<Interval> {
         let count = topology.rails.len();
         self.bytes.resize(count, None);
         self.legs.resize(count, None);
         self.counters.resize(count, None);
+        self.loaded_since.resize(count, None);
         let before = self.last.replace(frame.clone());
         let rails = (0..count).map(|at| self.rail(topology, before.as_deref(), frame, at)).collect();
         let before = before?;
@@ -126,35 +120,46 @@ impl Tracker {
         })
     }
 
-    fn rail(&mut self, topology: &Topology, before: Option<&Frame>, frame: &Frame, at: usize) -> RailRates {
+    fn rail(
+        &mut self,
+        topology: &Topology,
+        before: Option<&Frame>,
+        frame: &Arc<Frame>,
+        at: usize,
+    ) -> RailRates {
         let mut rates = RailRates::default();
         let Some(rail) = frame.rails.get(at) else {
             return rates;
         };
         let device = topology.rails[at].device.as_str();
-        let now = || Reading { at_ns: frame.at_ns, rail: rail.clone() };
+        let ns_since = |then: &Frame| frame.at_ns.saturating_sub(then.at_ns);
         if let Some(before) = before {
             own_load(&mut rates, before, frame, at);
-            rates.under_load =
-                rates.measured || frame.load.as_ref().is_some_and(|load| described_on(load, device));
+            let loaded = rates.measured || frame.load.as_ref().is_some_and(|load| described_on(load, device));
+            let since = &mut self.loaded_since[at];
+            *since = loaded.then(|| since.unwrap_or(before.at_ns));
+            rates.under_load = loaded;
         }
         if rail.rx_bytes.is_some() || rail.tx_bytes.is_some() {
-            if let Some(then) = self.bytes[at].replace(now()) {
-                byte_rates(&mut rates, &then, frame.at_ns, rail, super::implausible_above(topology, at));
+            if let Some(then) = self.bytes[at].replace(frame.clone()) {
+                let ns = ns_since(&then);
+                byte_rates(&mut rates, &then.rails[at], ns, rail, super::implausible_above(topology, at));
+                // counters read once a second: the load must have covered all of that second
+                rates.under_load = self.loaded_since[at].is_some_and(|since| since <= then.at_ns);
             }
         } else if self.bytes[at].is_none() && before.is_some() {
             rates.quality = Quality::Unreadable;
         }
         if !rail.legs.is_empty()
-            && let Some(then) = self.legs[at].replace(now())
+            && let Some(then) = self.legs[at].replace(frame.clone())
         {
-            rates.legs = leg_rates(&then, frame.at_ns, rail);
-            rates.legs_ns = frame.at_ns.saturating_sub(then.at_ns);
+            rates.legs_ns = ns_since(&then);
+            rates.legs = leg_rates(&then.rails[at], rates.legs_ns, rail);
         }
         if !rail.counters.is_empty()
-            && let Some(then) = self.counters[at].replace(now())
+            && let Some(then) = self.counters[at].replace(frame.clone())
         {
-            rates.growth = growth(&then.rail, rail);
+            rates.growth = growth(&then.rails[at], rail);
         }
         rates
     }
@@ -184,21 +189,20 @@ fn own_load(rates: &mut RailRates, before: &Frame, frame: &Frame, at: usize) {
 
 fn byte_rates(
     rates: &mut RailRates,
-    then: &Reading,
-    at_ns: u64,
+    then: &RailFrame,
+    ns: u64,
     rail: &RailFrame,
     implausible_above: Option<f64>,
 ) {
-    let ns = at_ns.saturating_sub(then.at_ns);
     rates.counted_ns = ns;
     let went_back = |old: Option<u64>, new: Option<u64>| matches!((old, new), (Some(o), Some(n)) if n < o);
-    if went_back(then.rail.rx_bytes, rail.rx_bytes) || went_back(then.rail.tx_bytes, rail.tx_bytes) {
+    if went_back(then.rx_bytes, rail.rx_bytes) || went_back(then.tx_bytes, rail.tx_bytes) {
         rates.quality = Quality::Reset;
         return;
     }
     let rate = |old: Option<u64>, new: Option<u64>| gb_per_s(new? - old?, ns);
-    rates.rx_gb_per_s = rate(then.rail.rx_bytes, rail.rx_bytes);
-    rates.tx_gb_per_s = rate(then.rail.tx_bytes, rail.tx_bytes);
+    rates.rx_gb_per_s = rate(then.rx_bytes, rail.rx_bytes);
+    rates.tx_gb_per_s = rate(then.tx_bytes, rail.tx_bytes);
     let too_much = |r: Option<f64>| matches!((r, implausible_above), (Some(r), Some(limit)) if r > limit);
     rates.quality = if rates.rx_gb_per_s.is_none() && rates.tx_gb_per_s.is_none() {
         Quality::Unreadable
@@ -209,12 +213,11 @@ fn byte_rates(
     };
 }
 
-fn leg_rates(then: &Reading, at_ns: u64, rail: &RailFrame) -> Vec<LegRates> {
-    let ns = at_ns.saturating_sub(then.at_ns);
+fn leg_rates(then: &RailFrame, ns: u64, rail: &RailFrame) -> Vec<LegRates> {
     let rate = |old: Option<u64>, new: Option<u64>| gb_per_s(new?.checked_sub(old?)?, ns);
     rail.legs
         .iter()
-        .zip(&then.rail.legs)
+        .zip(&then.legs)
         .map(|(new, old)| LegRates {
             rx_gb_per_s: rate(old.rx_rdma_bytes, new.rx_rdma_bytes),
             tx_gb_per_s: rate(old.tx_rdma_bytes, new.tx_rdma_bytes),

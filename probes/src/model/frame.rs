@@ -23,6 +23,10 @@ pub struct Frame {
     /// What the threads of our load have done so far, in the order of [`Load::workers`].
     #[serde(default)]
     pub workers: Vec<WorkerFrame>,
+    /// What taking this sample cost: nanoseconds from its first read to its last, processes included.
+    /// `None` where nothing was measured (a copied tree, a simulation).
+    #[serde(default)]
+    pub sampled_in_ns: Option<u64>,
 }
 
 /// What one rail has counted so far.

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`model`] | the plain data that every other part speaks: topology, frame, gap, process |
+//! | [`addresses`] | the IP addresses of this machine, with their prefixes |
 //! | [`root`] | where files are read from: `/` in life, a copied tree in tests and tickets |
 //! | [`survey`] | one probe a file; each adds the facts it learns to a [`model::Topology`] |
 //! | [`counters`] | what is read at every sample |
@@ -12,6 +13,7 @@
 //!
 //! Nothing here knows a terminal.
 
+pub mod addresses;
 pub mod counters;
 pub mod ffi;
 pub mod load;

@@ -6,10 +6,14 @@
 //! ```
 
 mod counts;
+mod endpoint;
 mod params;
+mod running;
 
 pub use counts::{Counts, Phases};
+pub use endpoint::{Endpoint, QpAddress, RemoteBuffer, Role};
 pub use params::{Params, Place};
+pub use running::RunningLoad;
 
 use crate::model::PerfFrame;
 

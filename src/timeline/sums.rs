@@ -9,6 +9,7 @@ const MOST_EVENTS: usize = 1000;
 
 /// Bytes and the time they took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Sum {
     /// Bytes.
     pub bytes: f64,
@@ -50,6 +51,7 @@ impl Sum {
 
 /// Both directions of one leg.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LegSums {
     /// Received.
     pub rx: Sum,
@@ -59,6 +61,7 @@ pub struct LegSums {
 
 /// Sums of one rail.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RailSums {
     /// Received, good intervals.
     pub rx: Sum,
@@ -117,6 +120,7 @@ pub struct Event {
 
 /// Sums of one host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Sums {
     /// One entry per rail of the topology.
     pub rails: Vec<RailSums>,

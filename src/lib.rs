@@ -20,6 +20,7 @@
 pub mod ceilings;
 pub mod cli;
 pub mod commands;
+pub mod peer;
 pub mod rules;
 pub mod session;
 pub mod settings;

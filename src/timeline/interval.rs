@@ -173,7 +173,7 @@ fn described_on(load: &Load, device: &str) -> bool {
 
 fn own_load(rates: &mut RailRates, before: &Frame, frame: &Frame, at: usize) {
     let on_rail = |w: &&probes::model::WorkerFrame| w.rail.is_some_and(|r| r.0 == at);
-    let sum = |f: &Frame| f.workers.iter().filter(on_rail).map(|w| w.bytes).sum::<u64>();
+    let sum = |f: &Frame| f.workers.iter().filter(on_rail).fold(0, |sum: u64, w| sum.saturating_add(w.bytes));
     let running = |f: &Frame, measured_only: bool| {
         f.workers
             .iter()

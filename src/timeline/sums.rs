@@ -188,7 +188,7 @@ impl Sums {
             }
             for (total, more) in sums.growth.iter_mut().zip(&rates.growth) {
                 if let Some(more) = more {
-                    *total = Some(total.unwrap_or(0) + more);
+                    *total = Some(total.unwrap_or(0).saturating_add(*more));
                 }
             }
         }

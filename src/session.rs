@@ -1,6 +1,22 @@
 //! Where frames come from and where they are kept.
 
+mod base;
+mod container;
+mod decode;
+mod encode;
+mod format;
+mod reader;
+mod recorded;
+mod replay;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use recorded::{Recorded, RecordingStatus};
+pub use replay::{Replay, Sought};
+
 use probes::model::{Frame, Session};
+use std::io;
 use std::sync::Arc;
 
 /// A session that cannot go on.
@@ -41,5 +57,27 @@ impl<S: FrameSource + ?Sized> FrameSource for Box<S> {
 
     fn next_frame(&mut self) -> Result<Option<Frame>, SourceError> {
         (**self).next_frame()
+    }
+}
+
+/// Why a file cannot be written, and what to do.
+fn cannot_write(error: &io::Error) -> String {
+    use io::ErrorKind as Kind;
+    let what_to_do = match error.kind() {
+        Kind::AlreadyExists => return "exists already; choose another name, or remove it first".into(),
+        Kind::NotFound => "its folder does not exist; make it first",
+        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => "choose a folder that you may write to",
+        Kind::StorageFull | Kind::QuotaExceeded => "make room; what was written so far can be replayed",
+        _ => return format!("cannot be written: {error}"),
+    };
+    format!("cannot be written: {error}; {what_to_do}")
+}
+
+/// Why a file cannot be read.
+fn cannot_read(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file".into(),
+        io::ErrorKind::IsADirectory => "is a folder, not a recording".into(),
+        _ => format!("cannot be read: {error}"),
     }
 }

@@ -1,0 +1,216 @@
+//! A source whose frames are written into a file before they are passed on.
+
+use super::writer::{Lost, Writer};
+use super::{FrameSource, SourceError};
+use probes::model::{Frame, Session};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Frames that wait for a slow disk: 13 minutes at ten a second, some 40 MB on eight rails.
+const MOST_WAITING: usize = 8192;
+/// A block that gets no more frames is written after this time.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// A source that records what it passes on.
+///
+/// Compressing and writing is a thread of its own, so a slow disk never delays a sample. A write failure
+/// never ends the session: it is counted, and [`RecordingStatus::trouble`] tells.
+#[derive(Debug)]
+pub struct Recorded<S> {
+    source: S,
+    to_writer: Option<SyncSender<Arc<Frame>>>,
+    writer: Option<JoinHandle<()>>,
+    when_full: WhenFull,
+    status: Arc<RecordingStatus>,
+}
+
+/// What to do with a frame when the writer is far behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WhenFull {
+    /// Simulated time can wait.
+    Wait,
+    /// A measurement cannot.
+    LeaveOut,
+}
+
+/// How a recording fares; can be asked while it goes on and after it ended.
+#[derive(Debug)]
+pub struct RecordingStatus {
+    path: PathBuf,
+    frames: AtomicU64,
+    lost: AtomicU64,
+    bytes: AtomicU64,
+    last_error: Mutex<Option<String>>,
+}
+
+impl RecordingStatus {
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Frames that are in whole blocks on disk.
+    #[must_use]
+    pub fn frames(&self) -> u64 {
+        self.frames.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of whole blocks on disk.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// What could not be kept and why, for people; `None` while all is well.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        let error = self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let lost = self.lost.load(Ordering::Relaxed);
+        Some(match lost {
+            0 => format!("{}: {error}", self.path.display()),
+            _ => format!("{}: {lost} frames are not in the recording: {error}", self.path.display()),
+        })
+    }
+
+    fn note(&self, frames: u64, reason: String) {
+        self.lost.fetch_add(frames, Ordering::Relaxed);
+        *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
+    }
+}
+
+impl<S: FrameSource> Recorded<S> {
+    /// Makes the file, and records every frame of `source` into it.
+    ///
+    /// # Errors
+    ///
+    /// The file exists already, or cannot be made.
+    pub fn create(source: S, path: &Path) -> Result<Self, SourceError> {
+        let session = source.session();
+        let when_full = match session.simulated {
+            Some(_) => WhenFull::Wait,
+            None => WhenFull::LeaveOut,
+        };
+        let writer = Writer::create(path, session)?;
+        let status = Arc::new(RecordingStatus {
+            path: path.to_owned(),
+            frames: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
+            bytes: AtomicU64::new(writer.bytes()),
+            last_error: Mutex::new(None),
+        });
+        let (to_writer, frames) = sync_channel(MOST_WAITING);
+        let writer = std::thread::Builder::new()
+            .name("recorder".into())
+            .spawn({
+                let status = status.clone();
+                move || write(writer, &frames, &status)
+            })
+            .map_err(|e| SourceError::Live(format!("no thread for the recorder: {e}")))?;
+        Ok(Self { source, to_writer: Some(to_writer), writer: Some(writer), when_full, status })
+    }
+
+    /// A handle on how the recording fares, for whoever gives this source away.
+    #[must_use]
+    pub fn status(&self) -> Arc<RecordingStatus> {
+        self.status.clone()
+    }
+
+    /// What could not be kept and why; `None` while all is well.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        self.status.trouble()
+    }
+}
+
+impl<S> Recorded<S> {
+    fn keep(&self, frame: &Frame) {
+        let Some(to_writer) = &self.to_writer else {
+            return;
+        };
+        let frame = Arc::new(frame.clone());
+        let gone = "the recorder's thread has ended";
+        match self.when_full {
+            WhenFull::Wait => {
+                if to_writer.send(frame).is_err() {
+                    self.status.note(1, gone.into());
+                }
+            }
+            WhenFull::LeaveOut => match to_writer.try_send(frame) {
+                Ok(()) => {}
+                Err(TrySendError::Full(_)) => self.status.note(1, "the disk is too slow".into()),
+                Err(TrySendError::Disconnected(_)) => self.status.note(1, gone.into()),
+            },
+        }
+    }
+
+    /// Closes the file: the last block and the seek table are on disk when this returns.
+    fn end(&mut self) {
+        drop(self.to_writer.take());
+        if let Some(writer) = self.writer.take()
+            && writer.join().is_err()
+        {
+            self.status.note(0, "the recorder's thread panicked; the last block may be missing".into());
+        }
+    }
+}
+
+impl<S: FrameSource> FrameSource for Recorded<S> {
+    fn session(&self) -> Arc<Session> {
+        self.source.session()
+    }
+
+    fn next_frame(&mut self) -> Result<Option<Frame>, SourceError> {
+        match self.source.next_frame() {
+            Ok(Some(frame)) => {
+                self.keep(&frame);
+                Ok(Some(frame))
+            }
+            over => {
+                self.end();
+                over
+            }
+        }
+    }
+}
+
+impl<S> Drop for Recorded<S> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn write(mut writer: Writer, frames: &Receiver<Arc<Frame>>, status: &RecordingStatus) {
+    let mut taken = 0;
+    let mut lost = 0;
+    let mut judge = |done: Result<(), Lost>, waiting: u64, writer: &Writer, taken: u64| {
+        if let Err(Lost { frames, cause }) = done {
+            lost += frames;
+            status.note(frames, super::cannot_write(&cause));
+        }
+        status.frames.store(taken - lost - waiting, Ordering::Relaxed);
+        status.bytes.store(writer.bytes(), Ordering::Relaxed);
+    };
+    loop {
+        match frames.recv_timeout(IDLE) {
+            Ok(frame) => {
+                taken += 1;
+                let done = writer.push(&frame);
+                judge(done, writer.waiting(), &writer, taken);
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                let done = writer.flush();
+                judge(done, 0, &writer, taken);
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                let done = writer.finish();
+                judge(done, 0, &writer, taken);
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! A session file as a source.
+
+use super::reader::Reader;
+use super::{FrameSource, SourceError};
+use crate::timeline::Sums;
+use probes::model::{Frame, Session};
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A recorded session. Holds one block at a time; damaged blocks are left out with a warning.
+#[derive(Debug)]
+pub struct Replay {
+    reader: Reader,
+    next_block: usize,
+    pending: VecDeque<Frame>,
+    damaged: u64,
+    first_damage: Option<String>,
+}
+
+/// A place in a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sought {
+    /// Sums of each host before the block that holds the place, for [`crate::timeline::Timeline::resume`].
+    pub sums: Vec<Sums>,
+    /// Frames of that block up to the place. The first of each host also carries the processes known by then.
+    pub frames: Vec<Frame>,
+}
+
+impl Replay {
+    /// Opens a recording.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, is no recording, holds nothing, or was written by a newer program.
+    pub fn open(path: &Path) -> Result<Self, SourceError> {
+        let reader = Reader::open(path)?;
+        Ok(Self { reader, next_block: 0, pending: VecDeque::new(), damaged: 0, first_damage: None })
+    }
+
+    /// What is not as it should be with the file, for people; `None` when nothing is known to be wrong.
+    ///
+    /// Damaged blocks are known once they were read.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        match self.reader.left_over_bytes() {
+            _ if self.reader.is_whole() => {}
+            0 => parts.push("has no end mark: its recording was cut off, or still goes on".to_owned()),
+            bytes => parts
+                .push(format!("is cut short: its last {bytes} bytes are no whole block and are left out")),
+        }
+        if let Some(damage) = &self.first_damage {
+            parts.push(match self.damaged {
+                1 => format!("one block is damaged and left out ({damage})"),
+                n => format!("{n} blocks are damaged and left out (the first: {damage})"),
+            });
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    /// Times of the first and last frame, nanoseconds; `None` when neither end can be read.
+    pub fn span_ns(&mut self) -> Option<(u64, u64)> {
+        let last = self.reader.blocks().checked_sub(1)?;
+        Some((self.reader.span(0).ok()?.first_ns, self.reader.span(last).ok()?.last_ns))
+    }
+
+    /// Goes to the newest frame at or before `at_ns`, or to the first; reads one block, not those before.
+    ///
+    /// [`FrameSource::next_frame`] goes on from there. The interval that ends with the block's first frame is
+    /// in neither the sums nor the frames.
+    ///
+    /// # Errors
+    ///
+    /// The block that holds the place is damaged.
+    pub fn seek(&mut self, at_ns: u64) -> Result<Sought, SourceError> {
+        let block = self.block_at(at_ns);
+        self.pending.clear();
+        self.next_block = block;
+        if block >= self.reader.blocks() {
+            return Ok(Sought { sums: Vec::new(), frames: Vec::new() });
+        }
+        let read = self.reader.block(block).map_err(|reason| {
+            SourceError::Live(format!("block {block} of the recording is damaged: {reason}"))
+        })?;
+        self.next_block = block + 1;
+        let mut frames = read.frames;
+        let later = frames.iter().position(|f| f.at_ns > at_ns).unwrap_or(frames.len());
+        let later = if block == 0 { later.max(1).min(frames.len()) } else { later };
+        self.pending = frames.split_off(later).into();
+        for (host, processes) in read.head.processes.into_iter().enumerate() {
+            if let Some(first) = frames.iter_mut().find(|f| f.host == host)
+                && first.processes.is_none()
+            {
+                first.processes = processes;
+            }
+        }
+        Ok(Sought { sums: read.head.sums, frames })
+    }
+
+    /// The last block that begins at or before `at_ns`, or the first.
+    fn block_at(&mut self, at_ns: u64) -> usize {
+        let (mut low, mut high) = (0, self.reader.blocks());
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            // a damaged block tells no time: ask the ones before it
+            let known = (low + 1..=middle).rev().find_map(|at| Some((at, self.reader.span(at).ok()?)));
+            match known {
+                Some((at, span)) if span.first_ns > at_ns => high = at,
+                Some(_) | None => low = middle,
+            }
+        }
+        low
+    }
+}
+
+impl FrameSource for Replay {
+    fn session(&self) -> Arc<Session> {
+        self.reader.session()
+    }
+
+    fn next_frame(&mut self) -> Result<Option<Frame>, SourceError> {
+        while self.pending.is_empty() && self.next_block < self.reader.blocks() {
+            let block = self.next_block;
+            self.next_block += 1;
+            match self.reader.block(block) {
+                Ok(read) => self.pending = read.frames.into(),
+                Err(reason) => {
+                    self.damaged += 1;
+                    self.first_damage.get_or_insert_with(|| format!("block {block}: {reason}"));
+                }
+            }
+        }
+        Ok(self.pending.pop_front())
+    }
+}

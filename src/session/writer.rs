@@ -1,0 +1,181 @@
+//! Writes a session file: the header, a block a second, the seek table at the end.
+
+use super::base::Base;
+use super::container::{self, Entry};
+use super::format::{BlockHead, Header};
+use super::{SourceError, encode};
+use crate::timeline::Timeline;
+use probes::model::{Frame, Session};
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A block holds at most this much time, so that a killed program loses no more.
+const BLOCK_NS: u64 = 1_000_000_000;
+/// A block is closed early above this; a reader must be able to hold it.
+const BLOCK_TEXT_BYTES: usize = 4 << 20;
+
+/// A session file being written.
+#[derive(Debug)]
+pub(super) struct Writer {
+    file: File,
+    session: Arc<Session>,
+    entries: Vec<Entry>,
+    /// Where the last whole block ends.
+    end: u64,
+    blocks: u64,
+    timeline: Timeline,
+    bases: Vec<Base>,
+    open: Option<Open>,
+}
+
+/// The block that is being filled.
+#[derive(Debug)]
+struct Open {
+    head: BlockHead,
+    rows: Vec<u8>,
+}
+
+/// A block that could not be written.
+#[derive(Debug)]
+pub(super) struct Lost {
+    pub frames: u64,
+    pub cause: io::Error,
+}
+
+impl Writer {
+    /// Makes the file and writes its header.
+    ///
+    /// # Errors
+    ///
+    /// The file exists already, or cannot be written here; then none is left behind.
+    pub(super) fn create(path: &Path, session: Arc<Session>) -> Result<Self, SourceError> {
+        let refuse = |e: &io::Error| SourceError::File {
+            path: path.display().to_string(),
+            reason: super::cannot_write(e),
+        };
+        let file = File::create_new(path).map_err(|e| refuse(&e))?;
+        let mut writer = Self {
+            file,
+            entries: Vec::new(),
+            end: 0,
+            blocks: 0,
+            timeline: Timeline::new(session.clone()),
+            bases: vec![Base::default(); session.hosts.len()],
+            open: None,
+            session,
+        };
+        let header = Header::new(&writer.session).line();
+        writer.append(&header).map_err(|e| {
+            // an empty file would only be in the way of the next try
+            let _ = std::fs::remove_file(path);
+            refuse(&e)
+        })?;
+        Ok(writer)
+    }
+
+    /// Bytes on disk up to the last whole block.
+    pub(super) fn bytes(&self) -> u64 {
+        self.end
+    }
+
+    /// Frames of the block that is not on disk yet.
+    pub(super) fn waiting(&self) -> u64 {
+        self.open.as_ref().map_or(0, |open| open.head.frames)
+    }
+
+    /// Adds a frame; may close the block before it.
+    ///
+    /// # Errors
+    ///
+    /// That block could not be written; the frame itself is kept.
+    pub(super) fn push(&mut self, frame: &Arc<Frame>) -> Result<(), Lost> {
+        let at_ns = self.on_first_clock(frame);
+        let full = self.open.as_ref().is_some_and(|open| {
+            at_ns.saturating_sub(open.head.first_ns) >= BLOCK_NS || open.rows.len() >= BLOCK_TEXT_BYTES
+        });
+        let flushed = if full { self.flush() } else { Ok(()) };
+        if self.open.is_none() {
+            self.open = Some(self.begin(at_ns));
+        }
+        if let (Some(open), Some(base)) = (&mut self.open, self.bases.get_mut(frame.host)) {
+            encode::frame(&mut open.rows, frame, base);
+            open.head.frames += 1;
+            open.head.first_ns = open.head.first_ns.min(at_ns);
+            open.head.last_ns = open.head.last_ns.max(at_ns);
+            self.timeline.push(frame.clone());
+        }
+        flushed
+    }
+
+    /// Writes the block that is open, whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// It could not be written; the file ends after the last whole block, and the next may succeed.
+    pub(super) fn flush(&mut self) -> Result<(), Lost> {
+        let Some(open) = self.open.take() else {
+            return Ok(());
+        };
+        let mut text = serde_json::to_vec(&open.head).expect("a block header has only string keys");
+        text.push(b'\n');
+        text.extend_from_slice(&open.rows);
+        self.append(&text).map_err(|cause| Lost { frames: open.head.frames, cause })?;
+        self.blocks += 1;
+        Ok(())
+    }
+
+    /// Writes what is open and the seek table.
+    ///
+    /// # Errors
+    ///
+    /// Something could not be written.
+    pub(super) fn finish(&mut self) -> Result<(), Lost> {
+        self.flush()?;
+        let table = container::seek_table(&self.entries);
+        self.file
+            .write_all(&table)
+            .map_err(|cause| self.undo(cause))
+            .map_err(|cause| Lost { frames: 0, cause })
+    }
+
+    fn begin(&mut self, at_ns: u64) -> Open {
+        for base in &mut self.bases {
+            // numbers start anew, so that a block can be read alone
+            *base = Base { load: base.load.take(), processes: base.processes.take(), ..Base::default() };
+        }
+        let head = BlockHead {
+            block: self.blocks,
+            first_ns: at_ns,
+            last_ns: at_ns,
+            frames: 0,
+            sums: self.timeline.sums(),
+            load: self.bases.iter().map(|base| base.load.clone()).collect(),
+            processes: self.bases.iter().map(|base| base.processes.clone()).collect(),
+        };
+        Open { head, rows: Vec::new() }
+    }
+
+    fn append(&mut self, text: &[u8]) -> io::Result<()> {
+        let (packed, entry) = container::pack(text)?;
+        self.file.write_all(&packed).map_err(|e| self.undo(e))?;
+        self.end += packed.len() as u64;
+        self.entries.push(entry);
+        Ok(())
+    }
+
+    /// Cuts half a block off again. If that fails too, a reader leaves it out.
+    fn undo(&mut self, cause: io::Error) -> io::Error {
+        let _ = self.file.set_len(self.end);
+        let _ = self.file.seek(SeekFrom::Start(self.end));
+        cause
+    }
+
+    fn on_first_clock(&self, frame: &Frame) -> u64 {
+        match (frame.host, self.session.clock_offset_ns) {
+            (1, Some(offset)) => frame.at_ns.saturating_add_signed(offset),
+            _ => frame.at_ns,
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! The control connection with its heartbeat: whoever is gone is noticed, whatever this end is doing.
+
+use super::error::PeerError;
+use super::message::Message;
+use super::wire::{broken, read_greeting, read_message, write_greeting, write_message};
+use std::collections::VecDeque;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, ReadHalf, WriteHalf};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, timeout};
+
+/// Messages that wait for their turn; more than any step of the protocol has.
+const QUEUE: usize = 256;
+
+/// How long things may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Timing {
+    /// Connecting, and each step in which the peer only has to answer.
+    pub answer: Duration,
+    /// Opening devices, registering memory, connecting queue pairs.
+    pub opening: Duration,
+    /// Between two signs of life.
+    pub keep_alive: Duration,
+    /// Without a sign of life, the peer counts as gone.
+    pub silence: Duration,
+    /// The peer's last words.
+    pub farewell: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            answer: Duration::from_secs(5),
+            opening: Duration::from_secs(60),
+            keep_alive: Duration::from_millis(500),
+            silence: Duration::from_secs(3),
+            farewell: Duration::from_secs(2),
+        }
+    }
+}
+
+/// A greeted control connection.
+#[derive(Debug)]
+pub struct Link {
+    peer: String,
+    timing: Timing,
+    inbox: mpsc::Receiver<Result<Message, PeerError>>,
+    early: VecDeque<Message>,
+    outbox: mpsc::Sender<Message>,
+    writer: JoinHandle<()>,
+    reader: JoinHandle<()>,
+}
+
+impl Link {
+    /// Greets the peer and starts the heartbeat.
+    ///
+    /// # Errors
+    ///
+    /// It is not railscope, or of another protocol version.
+    pub async fn greet<S>(stream: S, peer: String, timing: Timing) -> Result<Self, PeerError>
+    where
+        S: AsyncRead + AsyncWrite + Send + 'static,
+    {
+        let (reading, mut writing) = tokio::io::split(stream);
+        let mut reading = BufReader::new(reading);
+        write_greeting(&mut writing, &peer).await?;
+        read_greeting(&mut reading, &peer, timing.silence).await?;
+        let (received, inbox) = mpsc::channel(QUEUE);
+        let (outbox, to_send) = mpsc::channel(QUEUE);
+        let writer = tokio::spawn(write(writing, to_send, received.clone(), peer.clone(), timing));
+        let reader = tokio::spawn(read(reading, received, peer.clone(), timing));
+        Ok(Self { peer, timing, inbox, early: VecDeque::new(), outbox, writer, reader })
+    }
+
+    /// Address or host of the peer, for messages.
+    #[must_use]
+    pub fn peer(&self) -> &str {
+        &self.peer
+    }
+
+    /// Calls the peer by its host name and address from now on.
+    pub fn rename(&mut self, peer: String) {
+        self.peer = peer;
+    }
+
+    /// How long things may take.
+    #[must_use]
+    pub fn timing(&self) -> Timing {
+        self.timing
+    }
+
+    /// Sends a message.
+    ///
+    /// # Errors
+    ///
+    /// The connection is gone.
+    pub async fn send(&self, message: Message) -> Result<(), PeerError> {
+        self.outbox.send(message).await.map_err(|_| PeerError::Closed { peer: self.peer.clone() })
+    }
+
+    /// The next message that is not `KeepAlive`; waits as long as the peer lives.
+    ///
+    /// # Errors
+    ///
+    /// The connection is gone, or the peer said `Error`, `Busy` or (out of a load) `Bye` or `Stop`.
+    pub async fn next(&mut self) -> Result<Message, PeerError> {
+        match self.early.pop_front() {
+            Some(message) => Ok(message),
+            None => self.receive().await,
+        }
+    }
+
+    /// The next message, which the peer must send within `limit`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Link::next`]; or it came too late.
+    pub async fn next_within(&mut self, limit: Duration, wanted: &'static str) -> Result<Message, PeerError> {
+        timeout(limit, self.next()).await.unwrap_or_else(|_| {
+            Err(PeerError::Late { peer: self.peer.clone(), wanted, seconds: limit.as_secs_f64() })
+        })
+    }
+
+    /// Waits for `work` while watching the peer; what the peer says meanwhile is kept for later.
+    ///
+    /// # Errors
+    ///
+    /// The peer is gone or says that it cannot go on.
+    pub async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> Result<T, PeerError> {
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                done = &mut work => return Ok(done),
+                message = self.receive() => {
+                    let message = message?;
+                    if self.early.len() >= QUEUE {
+                        return Err(self.out_of_turn(&message, "nothing"));
+                    }
+                    self.early.push_back(message);
+                }
+            }
+        }
+    }
+
+    /// The error that `message` is not what was due.
+    #[must_use]
+    pub fn out_of_turn(&self, message: &Message, wanted: &'static str) -> PeerError {
+        let peer = self.peer.clone();
+        match message {
+            Message::Bye { reason } | Message::Stop { reason } => {
+                PeerError::Left { peer, reason: printable(reason) }
+            }
+            _ => PeerError::OutOfTurn { peer, got: message.kind(), wanted },
+        }
+    }
+
+    /// Sends what is still to be sent and closes the connection.
+    pub async fn close(self) {
+        let Self { inbox, outbox, mut writer, reader, timing, .. } = self;
+        drop((inbox, outbox));
+        if timeout(timing.farewell, &mut writer).await.is_err() {
+            writer.abort();
+        }
+        reader.abort();
+    }
+
+    async fn receive(&mut self) -> Result<Message, PeerError> {
+        let peer = self.peer.clone();
+        let gone = || PeerError::Closed { peer: peer.clone() };
+        let received = self.inbox.recv().await.ok_or_else(gone)?;
+        match received.map_err(|error| error.of(&peer))? {
+            Message::Error { text } => Err(PeerError::Refused { peer, text: printable(&text) }),
+            Message::Busy { with, for_s } => Err(PeerError::Busy { peer, with: printable(&with), for_s }),
+            message => Ok(message),
+        }
+    }
+}
+
+/// Words of the peer as they may stand in a terminal: one line, no control characters, bounded.
+#[must_use]
+pub fn printable(words: &str) -> String {
+    words.chars().map(|c| if c.is_control() { ' ' } else { c }).take(2000).collect()
+}
+
+/// Hands on what comes in, until the peer is gone or silent.
+async fn read<S: AsyncRead>(
+    mut from: BufReader<ReadHalf<S>>,
+    to: mpsc::Sender<Result<Message, PeerError>>,
+    peer: String,
+    timing: Timing,
+) {
+    loop {
+        let received = timeout(timing.silence, read_message(&mut from, &peer)).await;
+        let received = received.unwrap_or_else(|_| {
+            Err(PeerError::Silent { peer: peer.clone(), seconds: timing.silence.as_secs_f64() })
+        });
+        let over = received.is_err();
+        if !matches!(received, Ok(Message::KeepAlive)) && to.send(received).await.is_err() || over {
+            return;
+        }
+    }
+}
+
+/// Sends what is to be sent, and signs of life in between.
+async fn write<S: AsyncWrite>(
+    mut to: WriteHalf<S>,
+    mut messages: mpsc::Receiver<Message>,
+    errors: mpsc::Sender<Result<Message, PeerError>>,
+    peer: String,
+    timing: Timing,
+) {
+    let mut tick = tokio::time::interval(timing.keep_alive);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let message = tokio::select! {
+            message = messages.recv() => match message {
+                Some(message) => message,
+                None => break,
+            },
+            _ = tick.tick() => Message::KeepAlive,
+        };
+        let sent = timeout(timing.silence, write_message(&mut to, &message, &peer)).await;
+        let sent = sent.unwrap_or_else(|_| {
+            Err(PeerError::Silent { peer: peer.clone(), seconds: timing.silence.as_secs_f64() })
+        });
+        if let Err(error) = sent {
+            // the reader knows as much of a connection that is gone
+            let _ = errors.try_send(Err(error));
+            return;
+        }
+    }
+    let _ = to.shutdown().await.map_err(|cause| broken(&peer, cause));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Link, Timing, printable};
+    use crate::peer::error::PeerError;
+    use crate::peer::message::Message;
+    use crate::peer::wire::{write_greeting, write_message};
+    use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
+
+    async fn two_ends() -> (Link, Link) {
+        let (a, b) = duplex(4096);
+        let timing = Timing::default();
+        let (a, b) =
+            tokio::join!(Link::greet(a, "b".to_owned(), timing), Link::greet(b, "a".to_owned(), timing));
+        (a.unwrap(), b.unwrap())
+    }
+
+    /// A greeted link and the bare other end.
+    async fn one_end() -> (Link, DuplexStream) {
+        let (near, mut far) = duplex(1 << 16);
+        write_greeting(&mut far, "near").await.unwrap();
+        (Link::greet(near, "n2".to_owned(), Timing::default()).await.unwrap(), far)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn two_live_ends_stay_together_without_a_word() {
+        let (mut a, _b) = two_ends().await;
+        let hour = std::time::Duration::from_secs(3600);
+        let late = a.next_within(hour, "anything").await.unwrap_err();
+        assert!(matches!(late, PeerError::Late { .. }), "{late}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_is_stopped_is_noticed_in_three_seconds() {
+        let (mut link, _far) = one_end().await;
+        let before = tokio::time::Instant::now();
+        let error = link.next().await.unwrap_err();
+        assert!(error.to_string().starts_with("nothing heard from n2 for 3 s"), "{error}");
+        assert_eq!(before.elapsed().as_secs(), 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn half_a_message_is_no_sign_of_life() {
+        let (mut link, mut far) = one_end().await;
+        far.write_all(&[0, 0, 0, 50, b'{']).await.unwrap();
+        assert!(matches!(link.next().await, Err(PeerError::Silent { .. })));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_does_not_read_is_noticed() {
+        let (near, mut far) = duplex(64);
+        write_greeting(&mut far, "near").await.unwrap();
+        let mut link = Link::greet(near, "n2".to_owned(), Timing::default()).await.unwrap();
+        link.send(Message::Error { text: "x".repeat(1000) }).await.unwrap();
+        assert!(matches!(link.next().await, Err(PeerError::Silent { .. })));
+    }
+
+    #[tokio::test]
+    async fn a_killed_peer_is_noticed_at_once() {
+        let (mut link, far) = one_end().await;
+        drop(far);
+        assert!(matches!(link.next().await, Err(PeerError::Closed { .. })));
+    }
+
+    #[tokio::test]
+    async fn the_last_words_arrive_before_the_end() {
+        let (a, mut b) = two_ends().await;
+        a.send(Message::Bye { reason: "done".to_owned() }).await.unwrap();
+        a.close().await;
+        assert_eq!(b.next().await.unwrap(), Message::Bye { reason: "done".to_owned() });
+        assert!(matches!(b.next().await, Err(PeerError::Closed { .. })));
+    }
+
+    #[tokio::test]
+    async fn what_comes_early_is_kept_for_its_turn() {
+        let (mut link, mut far) = one_end().await;
+        write_message(&mut far, &Message::Ready, "near").await.unwrap();
+        let (done, work) = tokio::sync::oneshot::channel();
+        let mut done = Some(done);
+        while link.early.is_empty() {
+            let once = async { tokio::task::yield_now().await };
+            link.meanwhile(once).await.unwrap();
+        }
+        done.take().unwrap().send(7).unwrap();
+        assert_eq!(link.meanwhile(work).await.unwrap(), Ok(7));
+        assert_eq!(link.next().await.unwrap(), Message::Ready);
+    }
+
+    #[tokio::test]
+    async fn the_peers_own_error_is_quoted_on_one_line() {
+        let (mut link, mut far) = one_end().await;
+        let text = "mlx5_0: no\nmemory\x1b[2J".to_owned();
+        write_message(&mut far, &Message::Error { text }, "near").await.unwrap();
+        assert_eq!(link.next().await.unwrap_err().to_string(), "n2 says: mlx5_0: no memory [2J");
+        assert_eq!(printable(&"x".repeat(9000)).len(), 2000);
+    }
+}

@@ -1,0 +1,145 @@
+//! What two ends say to each other.
+//!
+//! ```text
+//! client (load)                        server (serve)
+//!   greeting  ─────────────────────────▶ ◀── greeting     one line of text, in every version
+//!   Hello     ─────────────────────────▶ ◀── Hello, or Busy
+//!                                        ◀── Rails
+//!   Plan      ─────────────────────────▶                  which rails, which parameters
+//!   Endpoint for each rail ────────────▶ ◀── Endpoint for each rail
+//!   Ready     ─────────────────────────▶ ◀── Ready        queue pairs can receive
+//!   Go, Progress … ────────────────────▶
+//!   Bye       ─────────────────────────▶ ◀── Bye          or Stop from the server first
+//! ```
+//! `KeepAlive` goes both ways all the time, and either end may say `Error` and close.
+
+use super::offer::Offer;
+use probes::load::{Endpoint, Params};
+use serde::{Deserialize, Serialize};
+
+/// Version of everything after the greeting.
+pub const PROTOCOL: u32 = 1;
+
+/// Who an end is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// Host name.
+    pub host: String,
+    /// Program version.
+    pub version: String,
+    /// Random at each boot; equal on two ends of one machine. `None` when not readable.
+    pub boot_id: Option<String>,
+}
+
+/// Port of a device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Port {
+    /// RDMA device.
+    pub device: String,
+    /// Port number, from 1.
+    pub port: u32,
+    /// GID index on its host.
+    pub gid_index: u32,
+}
+
+/// Two rails that are to be connected.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// On the client.
+    pub client: Port,
+    /// On the server.
+    pub server: Port,
+}
+
+/// The load that the client wants.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Rails, in the order in which everything after is told.
+    pub lines: Vec<Line>,
+    /// What both ends open with.
+    pub params: Params,
+}
+
+/// One message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Message {
+    /// Who speaks.
+    Hello(Hello),
+    /// The server has another client.
+    Busy {
+        /// Its host.
+        with: String,
+        /// Since how many seconds.
+        for_s: u64,
+    },
+    /// Rails of the server.
+    Rails {
+        /// Those that may be used, and those that are not ACTIVE with their state.
+        rails: Vec<Offer>,
+    },
+    /// What the client wants.
+    Plan(Plan),
+    /// One end of one rail, or why it could not be opened.
+    Endpoint {
+        /// Position in [`Plan::lines`].
+        line: usize,
+        /// The end.
+        end: Result<Endpoint, String>,
+    },
+    /// Every queue pair of this end can receive.
+    Ready,
+    /// The client's threads begin.
+    Go,
+    /// How far the client is.
+    Progress(Progress),
+    /// Nothing to say, still there.
+    KeepAlive,
+    /// The server must end: stop reading, then say `Bye`.
+    Stop {
+        /// In words.
+        reason: String,
+    },
+    /// This end is done and its queue pairs are at rest.
+    Bye {
+        /// In words.
+        reason: String,
+    },
+    /// This end cannot go on.
+    Error {
+        /// One line: what, why, what to do.
+        text: String,
+    },
+}
+
+/// How far a load is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Payload bytes of good completions on all rails, warm-up included.
+    pub bytes: u64,
+    /// Since the start, seconds.
+    pub seconds: f64,
+    /// Rails that have failed.
+    pub failed: Vec<String>,
+}
+
+impl Message {
+    /// The word for it, as on the wire.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Hello(_) => "hello",
+            Self::Busy { .. } => "busy",
+            Self::Rails { .. } => "rails",
+            Self::Plan(_) => "plan",
+            Self::Endpoint { .. } => "endpoint",
+            Self::Ready => "ready",
+            Self::Go => "go",
+            Self::Progress(_) => "progress",
+            Self::KeepAlive => "keep-alive",
+            Self::Stop { .. } => "stop",
+            Self::Bye { .. } => "bye",
+            Self::Error { .. } => "error",
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! The only room with `unsafe`: verbs, and system calls without a safe wrapper.
 #![allow(unsafe_code, reason = "the one room where it is allowed; every block states its obligations")]
 
+pub mod ethtool;
 #[cfg(feature = "static-hwloc")]
 mod udev_stubs;

@@ -7,6 +7,7 @@
 //! | [`root`] | where files are read from: `/` in life, a copied tree in tests and tickets |
 //! | [`survey`] | one probe a file; each adds the facts it learns to a [`model::Topology`] |
 //! | [`counters`] | what is read at every sample |
+//! | [`steps`] | counters of a copied tree, stepped without real time |
 //! | [`load`] | READ traffic: specification, engine, transports |
 //! | [`perf`] | what a load thread costs: cycles, instructions, context switches |
 //! | [`ffi`] | the only room with `unsafe` |
@@ -20,4 +21,5 @@ pub mod load;
 pub mod model;
 pub mod perf;
 pub mod root;
+pub mod steps;
 pub mod survey;

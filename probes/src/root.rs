@@ -68,12 +68,7 @@ impl Root {
     ///
     /// `path` may lead through links (`sys/class/...`); what it leads to is hidden under every name.
     pub fn lay_over(&mut self, path: impl AsRef<Path>, text: Option<&str>) {
-        let path = path.as_ref();
-        let new_file = || {
-            let folder = self.resolve(path.parent().unwrap_or(Path::new("")));
-            folder.map_or_else(|_| clean(path), |folder| folder.join(path.file_name().unwrap_or_default()))
-        };
-        let at = self.resolve(path).unwrap_or_else(|_| new_file());
+        let at = self.resolve_new(path.as_ref());
         self.overlay.insert(at, text.map(|t| t.as_bytes().to_vec()));
     }
 
@@ -116,15 +111,12 @@ impl Root {
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.resolve(path.as_ref()).is_ok_and(|at| match self.overlay.get(&at) {
             Some(text) => text.is_some(),
-            None => self.base.join(at).exists(),
+            None => self.is_laid_below(&at) || self.base.join(at).exists(),
         })
     }
 
     fn bytes_at(&self, path: &Path) -> std::io::Result<Vec<u8>> {
-        let at = self.resolve(path).or_else(|cause| match self.overlay.get(&clean(path)) {
-            Some(_) => Ok(clean(path)),
-            None => Err(cause),
-        })?;
+        let at = self.resolve(path)?;
         match self.overlay.get(&at) {
             Some(Some(text)) => return Ok(text.clone()),
             Some(None) => return Err(std::io::ErrorKind::NotFound.into()),
@@ -146,15 +138,22 @@ impl Root {
     fn names_at(&self, path: &Path) -> std::io::Result<Vec<String>> {
         let at = self.resolve(path)?;
         let mut names = Vec::new();
-        for entry in std::fs::read_dir(self.base.join(&at))? {
+        let entries = match std::fs::read_dir(self.base.join(&at)) {
+            Ok(entries) => Some(entries),
+            Err(_) if self.is_laid_below(&at) => None,
+            Err(cause) => return Err(cause),
+        };
+        for entry in entries.into_iter().flatten() {
             let name = entry?.file_name();
             if !matches!(self.overlay.get(&at.join(&name)), Some(None)) {
                 names.push(name.to_string_lossy().into_owned());
             }
         }
         for (laid, text) in &self.overlay {
-            if text.is_some() && laid.parent() == Some(&at) {
-                names.extend(laid.file_name().map(|n| n.to_string_lossy().into_owned()));
+            if text.is_some()
+                && let Ok(below) = laid.strip_prefix(&at)
+            {
+                names.extend(below.iter().next().map(|name| name.to_string_lossy().into_owned()));
             }
         }
         names.sort_unstable();
@@ -162,7 +161,23 @@ impl Root {
         Ok(names)
     }
 
-    /// Follows links inside the tree; the last part need not exist if something is laid over it.
+    /// Where a file is, or would be: links of those folders that exist are followed.
+    fn resolve_new(&self, path: &Path) -> PathBuf {
+        self.resolve(path).unwrap_or_else(|_| match (path.parent(), path.file_name()) {
+            (Some(folder), Some(name)) => self.resolve_new(folder).join(name),
+            _ => clean(path),
+        })
+    }
+
+    /// Whether a text is laid over something in this folder, which need not exist in the tree then.
+    fn is_laid_below(&self, folder: &Path) -> bool {
+        // paths are ordered by their parts: what is below a folder follows it directly
+        let below = self.overlay.range(folder.to_owned()..).take_while(|(laid, _)| laid.starts_with(folder));
+        below.into_iter().any(|(_, text)| text.is_some())
+    }
+
+    /// Follows links inside the tree; parts that only exist because something is laid over them are there,
+    /// and nothing is below a hidden one.
     fn resolve(&self, path: &Path) -> std::io::Result<PathBuf> {
         let mut done = PathBuf::new();
         let mut left: Vec<std::ffi::OsString> = parts(path);
@@ -174,12 +189,24 @@ impl Root {
                 continue;
             }
             let next = done.join(&part);
-            if self.overlay.contains_key(&next) {
-                done = next;
-                continue;
+            match self.overlay.get(&next) {
+                Some(None) if !left.is_empty() => return Err(std::io::ErrorKind::NotFound.into()),
+                Some(_) => {
+                    done = next;
+                    continue;
+                }
+                None => {}
             }
             let full = self.base.join(&next);
-            if std::fs::symlink_metadata(&full)?.is_symlink() {
+            let kind = match std::fs::symlink_metadata(&full) {
+                Ok(kind) => kind,
+                Err(_) if self.is_laid_below(&next) => {
+                    done = next;
+                    continue;
+                }
+                Err(cause) => return Err(cause),
+            };
+            if kind.is_symlink() {
                 links += 1;
                 if links > MOST_LINKS {
                     return Err(std::io::Error::other("too many levels of symbolic links"));
@@ -264,5 +291,24 @@ mod tests {
         root.lay_over("sys/class/net/eth0/speed", Some("100"));
         assert_eq!(root.text("sys/class/net/eth0/speed").unwrap(), "100");
         assert_eq!(root.names("sys/devices/nic").unwrap(), ["speed"]);
+    }
+    #[test]
+    fn a_text_may_be_laid_where_there_is_no_folder() {
+        let (_dir, mut root) = tree();
+        root.lay_over("sys/class/net/eth0/statistics/rx_bytes", Some("7"));
+        assert_eq!(root.text("sys/devices/nic/statistics/rx_bytes").unwrap(), "7");
+        assert!(root.exists("sys/class/net/eth0/statistics"));
+        assert_eq!(root.names("sys/class/net/eth0/statistics").unwrap(), ["rx_bytes"]);
+        assert_eq!(root.names("sys/devices/nic").unwrap(), ["mtu", "statistics"]);
+    }
+
+    #[test]
+    fn nothing_is_below_a_hidden_folder() {
+        let (_dir, mut root) = tree();
+        root.lay_over("sys/class/net/eth0", None);
+        assert!(!root.exists("sys/class/net/eth0"));
+        assert!(root.text("sys/class/net/eth0/mtu").unwrap_err().is_missing());
+        root.lay_over("sys/class/net/eth0", Some("back"));
+        assert!(root.exists("sys/class/net/eth0"));
     }
 }

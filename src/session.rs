@@ -5,15 +5,23 @@ mod container;
 mod decode;
 mod encode;
 mod format;
+mod live;
+mod open;
 mod reader;
 mod recorded;
 mod replay;
+mod stepped;
+mod stop;
 #[cfg(test)]
 mod tests;
 mod writer;
 
+pub use live::Live;
+pub use open::{DEFAULT_EVERY, open, open_stoppable};
 pub use recorded::{Recorded, RecordingStatus};
 pub use replay::{Replay, Sought};
+pub use stepped::Stepped;
+pub use stop::Stop;
 
 use probes::model::{Frame, Session};
 use std::io;

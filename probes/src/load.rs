@@ -6,11 +6,13 @@
 //! ```
 
 mod counts;
+mod described;
 mod endpoint;
 mod params;
 mod running;
 
 pub use counts::{Counts, Phases};
+pub use described::described;
 pub use endpoint::{Endpoint, QpAddress, RemoteBuffer, Role};
 pub use params::{Params, Place};
 pub use running::RunningLoad;

@@ -1,0 +1,132 @@
+//! This node, sampled in real time.
+
+use super::open::{header, nanoseconds};
+use super::{FrameSource, SourceError, Stop};
+use probes::counters::Sampler;
+use probes::load::RunningLoad;
+use probes::model::{Frame, Session, Topology};
+use probes::root::Root;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+/// How often what is dear to read is read: further counters, legs, processes.
+const FULL_EVERY: Duration = Duration::from_secs(1);
+
+/// Frames of this node, at absolute deadlines: a slow sample makes the next wait shorter, not the row late.
+pub struct Live {
+    session: Arc<Session>,
+    root: Root,
+    sampler: Sampler,
+    began: Instant,
+    every: Duration,
+    until: Option<Duration>,
+    /// Number of the next deadline; deadlines that passed during a slow sample are left out.
+    tick: u32,
+    seq: u64,
+    last_full: Option<Duration>,
+    load: Option<Box<dyn RunningLoad>>,
+    is_over: bool,
+    stop: Stop,
+}
+
+impl Live {
+    /// A source over the surveyed node. With a `load`, the load's end ends the session, not `until`.
+    #[must_use]
+    pub fn new(
+        root: Root,
+        mut topology: Topology,
+        every: Duration,
+        until: Option<Duration>,
+        load: Option<Box<dyn RunningLoad>>,
+        stop: Stop,
+    ) -> Self {
+        let sampler = Sampler::open(&root, &mut topology);
+        let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok();
+        let started_unix_ms = since_1970.and_then(|time| u64::try_from(time.as_millis()).ok());
+        Self {
+            session: header(topology, every, started_unix_ms),
+            root,
+            sampler,
+            began: Instant::now(),
+            every,
+            until: if load.is_some() { None } else { until },
+            tick: 0,
+            seq: 0,
+            last_full: None,
+            load,
+            is_over: false,
+            stop,
+        }
+    }
+
+    /// Sleeps until the next deadline; `None` when the session is over by then.
+    fn wait(&mut self) -> Option<Duration> {
+        let due = self.every.checked_mul(self.tick)?;
+        if self.is_over || self.until.is_some_and(|until| due > until) {
+            return None;
+        }
+        if !self.stop.wait_until(self.began + due) {
+            return None;
+        }
+        let late = self.began.elapsed().saturating_sub(due);
+        let missed = u32::try_from(late.as_nanos() / self.every.as_nanos().max(1)).unwrap_or(u32::MAX);
+        self.tick = self.tick.saturating_add(missed).saturating_add(1);
+        Some(due)
+    }
+
+    fn is_full(&self, due: Duration) -> bool {
+        let Some(last) = self.last_full else { return true };
+        // half an interval of grace, so that jitter does not make it every eleventh frame
+        let elapsed = due.saturating_sub(last) + self.every / 2 >= FULL_EVERY;
+        let is_last = self.until.is_some_and(|until| due + self.every > until);
+        elapsed || is_last || self.is_over
+    }
+
+    fn sample(&mut self, due: Duration) -> Frame {
+        let workers = self.load.as_ref().map(|load| load.workers()).unwrap_or_default();
+        self.is_over = self.load.as_ref().is_some_and(|load| load.is_over());
+        let is_full = self.is_full(due);
+        // bytes of rails that we drive come from completions; their counters need not be read at every sample
+        let ours: BTreeSet<_> = workers.iter().filter_map(|worker| worker.rail).collect();
+
+        let before = self.began.elapsed();
+        let mut rails = self.sampler.bytes(&self.root, |rail| is_full || !ours.contains(&rail));
+        let after = self.began.elapsed();
+        if is_full {
+            self.last_full = Some(due);
+            self.sampler.further(&self.root, &mut rails);
+        }
+        let seq = self.seq;
+        self.seq += 1;
+        Frame {
+            host: 0,
+            seq,
+            // each counter was read somewhere in between
+            at_ns: nanoseconds(before + (after - before) / 2),
+            rails,
+            processes: None,
+            load: self.load.as_ref().map(|load| load.load()),
+            workers,
+            sampled_in_ns: Some(nanoseconds(self.began.elapsed() - before)),
+        }
+    }
+}
+
+impl FrameSource for Live {
+    fn session(&self) -> Arc<Session> {
+        self.session.clone()
+    }
+
+    fn next_frame(&mut self) -> Result<Option<Frame>, SourceError> {
+        Ok(self.wait().map(|due| self.sample(due)))
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        if let Some(load) = &self.load {
+            load.stop();
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! A copied tree: one frame at once, or one per step without real time.
+
+use super::open::{header, nanoseconds};
+use super::{FrameSource, SourceError, Stop};
+use probes::counters::Sampler;
+use probes::load::described;
+use probes::model::{Frame, Load, Session, Topology};
+use probes::root::Root;
+use probes::steps::Steps;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Frames of a copied tree. Equal trees and steps give equal frames: no clock is read.
+pub struct Stepped {
+    session: Arc<Session>,
+    root: Root,
+    sampler: Sampler,
+    steps: Option<Steps>,
+    interval_ns: u64,
+    until_ns: Option<u64>,
+    next: usize,
+    load: Option<Arc<Load>>,
+    stop: Stop,
+}
+
+impl Stepped {
+    /// A source over a surveyed tree, over which step 0 is laid already.
+    #[must_use]
+    pub fn new(
+        root: Root,
+        mut topology: Topology,
+        steps: Option<Steps>,
+        every: Duration,
+        until: Option<Duration>,
+        stop: Stop,
+    ) -> Self {
+        let interval = steps.as_ref().map_or(every, Steps::interval);
+        let sampler = Sampler::open(&root, &mut topology);
+        if let Err(reason) = described(&root) {
+            topology.gap("load", "host", reason);
+        }
+        Self {
+            session: header(topology, interval, None),
+            root,
+            sampler,
+            steps,
+            interval_ns: nanoseconds(interval),
+            until_ns: until.map(nanoseconds),
+            next: 0,
+            load: None,
+            stop,
+        }
+    }
+
+    /// The described load, shared with the frame before when nothing changed.
+    fn load(&mut self) -> Option<Arc<Load>> {
+        let now = described(&self.root).unwrap_or_default();
+        if self.load.as_deref() != now.as_ref() {
+            self.load = now.map(Arc::new);
+        }
+        self.load.clone()
+    }
+}
+
+impl FrameSource for Stepped {
+    fn session(&self) -> Arc<Session> {
+        self.session.clone()
+    }
+
+    fn next_frame(&mut self) -> Result<Option<Frame>, SourceError> {
+        let seq = self.next as u64;
+        let at_ns = seq * self.interval_ns;
+        let count = self.steps.as_ref().map_or(1, Steps::count);
+        let is_over = self.next >= count || self.until_ns.is_some_and(|until| at_ns > until);
+        if is_over || self.stop.is_stopped() {
+            return Ok(None);
+        }
+        if let Some(steps) = &self.steps {
+            steps.apply(self.next, &mut self.root);
+        }
+        self.next += 1;
+        let mut rails = self.sampler.bytes(&self.root, |_| true);
+        self.sampler.further(&self.root, &mut rails);
+        Ok(Some(Frame { seq, at_ns, rails, load: self.load(), ..Frame::default() }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Stepped;
+    use crate::session::{FrameSource, Stop};
+    use probes::model::{Frame, LoadOp, Rail, Topology};
+    use probes::root::Root;
+    use probes::steps::Steps;
+    use std::time::Duration;
+
+    const STEPS: &str = r#"{"interval_s": 0.5, "steps": [
+        {"sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_data": "100\n",
+         "sys/class/infiniband/mlx5_0/ports/1/state": "4: ACTIVE\n"},
+        {"sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_data": "300\n",
+         "captured/load.json": "{\"op\": \"read\"}"},
+        {"sys/class/infiniband/mlx5_0/ports/1/state": "1: DOWN\n", "captured/load.json": null}]}"#;
+
+    fn frames(until: Option<Duration>) -> Vec<Frame> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("steps.json");
+        std::fs::write(&path, STEPS).unwrap();
+        let steps = Steps::read(&path).unwrap();
+        let mut root = Root::at(dir.path());
+        steps.apply(0, &mut root);
+        let topology = Topology {
+            rails: vec![Rail { device: "mlx5_0".into(), port: 1, ..Rail::default() }],
+            ..Topology::default()
+        };
+        let every = Duration::from_millis(100);
+        let mut source = Stepped::new(root, topology, Some(steps), every, until, Stop::new());
+        std::iter::from_fn(|| source.next_frame().unwrap()).collect()
+    }
+
+    #[test]
+    fn each_step_is_one_frame_of_virtual_time() {
+        let frames = frames(None);
+        let times: Vec<_> = frames.iter().map(|f| (f.seq, f.at_ns)).collect();
+        assert_eq!(times, [(0, 0), (1, 500_000_000), (2, 1_000_000_000)]);
+        let rx: Vec<_> = frames.iter().map(|f| f.rails[0].rx_bytes.unwrap()).collect();
+        assert_eq!(rx, [400, 1200, 1200]);
+        assert_eq!(frames[2].rails[0].state.as_deref(), Some("DOWN"));
+    }
+
+    #[test]
+    fn a_described_load_covers_the_steps_that_hold_it() {
+        let ops: Vec<_> = frames(None).iter().map(|f| f.load.as_ref().map(|l| l.op)).collect();
+        assert_eq!(ops, [None, Some(LoadOp::Read), None]);
+    }
+
+    #[test]
+    fn equal_trees_give_equal_frames() {
+        assert_eq!(frames(None), frames(None));
+    }
+
+    #[test]
+    fn a_duration_ends_the_steps_early() {
+        assert_eq!(frames(Some(Duration::from_millis(600))).len(), 2);
+    }
+}

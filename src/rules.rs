@@ -3,8 +3,20 @@
 //! A rule never sees a clock, a file or the environment, so live and replayed sessions are judged alike.
 //! A rule whose data is missing says nothing; the survey's gap says why.
 
+mod bond_legs;
+mod counters;
+mod cross_numa;
 mod finding;
+mod host;
+mod implausible;
 mod limits;
+mod links;
+mod means;
+mod pcie;
+mod rail_imbalance;
+#[cfg(test)]
+pub(crate) mod testing;
+mod wording;
 
 pub use finding::{Finding, Severity};
 pub use limits::Limits;
@@ -21,7 +33,21 @@ pub struct Rule {
 }
 
 /// Every rule.
-pub const ALL: &[Rule] = &[];
+pub const ALL: &[Rule] = &[
+    bond_legs::RULE,
+    pcie::RULE,
+    cross_numa::RULE,
+    rail_imbalance::RULE,
+    implausible::RULE,
+    links::RULE,
+    counters::RULE,
+    host::RULE,
+];
+
+/// Every code that a finding may carry.
+pub fn codes() -> impl Iterator<Item = &'static str> {
+    ALL.iter().flat_map(|rule| rule.codes.iter().copied())
+}
 
 /// Everything the rules find, worst first, then by code and device.
 #[must_use]

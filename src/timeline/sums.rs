@@ -24,7 +24,8 @@ pub struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, rate_gb_per_s: Option<f64>, ns: u64) {
+    /// Adds an interval; one without a rate adds nothing.
+    pub(crate) fn add(&mut self, rate_gb_per_s: Option<f64>, ns: u64) {
         if let Some(rate) = rate_gb_per_s {
             self.bytes += rate * ns as f64;
             self.ns += ns as f64;

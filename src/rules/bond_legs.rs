@@ -1,0 +1,236 @@
+//! `bond-leg-imbalance`, `bond-leg-down`: a bond whose traffic, or whose link, is on one leg only.
+
+use super::means::{held, in_direction, latest_load};
+use super::wording::{list, rate, rounded, verb};
+use super::{Finding, Limits, Rule, Severity};
+use crate::ceilings;
+use crate::timeline::{HostTimeline, LegSums, Sum, Timeline};
+use probes::model::{Bond, Leg, LoadOp, Rail, RailId, Topology};
+use serde_json::{Map, Value};
+
+/// The rules of this file.
+pub(super) const RULE: Rule = Rule { codes: &["bond-leg-imbalance", "bond-leg-down"], check };
+
+fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (id, rail) in topology.rails_with_id() {
+        let Some(bond) = &rail.bond else { continue };
+        let bond = now(bond, timeline.local(), id);
+        found.extend(down(rail, &bond));
+        found.extend(imbalance(id, rail, &bond, timeline, limits));
+    }
+    found
+}
+
+/// The bond with the state of its legs as last read.
+fn now(bond: &Bond, timeline: &HostTimeline, id: RailId) -> Bond {
+    let mut bond = bond.clone();
+    let read = timeline.frames().rev().filter_map(|f| f.rails.get(id.0)).find(|r| !r.legs.is_empty());
+    for (leg, read) in bond.legs.iter_mut().zip(read.map_or(&[][..], |r| &r.legs)) {
+        leg.link_up = read.link_up.or(leg.link_up);
+        leg.active = read.active.or(leg.active);
+    }
+    bond
+}
+
+fn down(rail: &Rail, bond: &Bond) -> Option<Finding> {
+    let down: Vec<&str> = names(bond, |leg| leg.link_up == Some(false));
+    let up: Vec<&str> = names(bond, |leg| leg.link_up == Some(true));
+    if down.is_empty() || up.is_empty() {
+        return None;
+    }
+    let message = format!(
+        "{}: no link on {} of {}, so {} {} all of its traffic",
+        rail.device,
+        list(down.iter().copied()),
+        bond.netdev,
+        list(up.iter().copied()),
+        verb(up.len(), "carries", "carry"),
+    );
+    Some(
+        Finding::new("bond-leg-down", Severity::Warning, [&rail.device], message)
+            .with("bond", bond.netdev.clone())
+            .with("legs_down", down.clone())
+            .with("legs_up", up)
+            .advise(format!(
+                "check cable, transceiver and switch port of {0}; look with: ethtool {0}; ip -d link show {0}",
+                down[0]
+            )),
+    )
+}
+
+fn names(bond: &Bond, which: impl Fn(&Leg) -> bool) -> Vec<&str> {
+    bond.legs.iter().filter(|leg| which(leg)).map(|leg| leg.netdev.as_str()).collect()
+}
+
+fn imbalance(id: RailId, rail: &Rail, bond: &Bond, timeline: &Timeline, limits: &Limits) -> Option<Finding> {
+    if !lets_every_leg_carry(bond) {
+        return None;
+    }
+    let line = ceilings::line_raw_gb_per_s(rail)?;
+    let moving_gb_per_s = limits.moving_share * line;
+    let judged = |sum: &Sum| {
+        held(timeline.session(), limits, sum) && sum.mean_gb_per_s().is_some_and(|gb| gb >= moving_gb_per_s)
+    };
+    let session = timeline.local().sums().rails.get(id.0).map(|sums| sums.legs.clone());
+    let window = last_minute(timeline.local(), id, bond.legs.len(), moving_gb_per_s);
+    let (op, legs) = [Some(window), session].into_iter().flatten().find_map(|legs| {
+        let op = latest_load(timeline).map_or_else(|| busier(&legs), |load| load.op);
+        let legs: Vec<Sum> = legs.iter().map(|leg| in_direction(leg, op)).collect();
+        judged(&total(&legs)?).then_some((op, legs))
+    })?;
+    let total = total(&legs)?;
+    let (at, busiest) = legs.iter().enumerate().max_by(|a, b| a.1.bytes.total_cmp(&b.1.bytes))?;
+    let share = busiest.bytes / total.bytes;
+    if share <= limits.leg_share {
+        return None;
+    }
+    let rates: Vec<f64> = legs.iter().map(|leg| leg.mean_gb_per_s().unwrap_or_default()).collect();
+    let comes = if op == LoadOp::Read { "receives" } else { "sends" };
+    let message = format!(
+        "{}: one leg carries nearly everything: {} {comes} {} of {} GB/s, {:.0} % (limit {:.0} %); {} could \
+         carry {:.1} GB/s together",
+        rail.device,
+        bond.legs[at].netdev,
+        rate(rates[at]),
+        rate(total.mean_gb_per_s()?),
+        share * 100.0,
+        limits.leg_share * 100.0,
+        list(bond.legs.iter().map(|leg| leg.netdev.as_str())),
+        line,
+    );
+    let by_leg: Map<String, Value> =
+        bond.legs.iter().zip(&rates).map(|(leg, gb)| (leg.netdev.clone(), rounded(*gb).into())).collect();
+    Some(
+        Finding::new("bond-leg-imbalance", Severity::Warning, [&rail.device], message)
+            .with("leg", bond.legs[at].netdev.clone())
+            .with("leg_share", rounded(share))
+            .with("limit_share", limits.leg_share)
+            .with("legs_gb_per_s", by_leg)
+            .with("total_gb_per_s", total.mean_gb_per_s().map(rounded))
+            .with("line_raw_gb_per_s", rounded(line))
+            .with("moving_limit_gb_per_s", rounded(moving_gb_per_s))
+            .with("direction", if op == LoadOp::Read { "received" } else { "sent" })
+            .with("lag_port_select", bond.lag_port_select.clone())
+            .advise(advice(bond, op)),
+    )
+}
+
+/// Modes in which every leg may carry traffic at once, with every leg ready to
+/// (Documentation/networking/bonding.rst, "mode").
+fn lets_every_leg_carry(bond: &Bond) -> bool {
+    let all = matches!(
+        bond.mode.as_deref(),
+        Some("802.3ad" | "balance-rr" | "balance-xor" | "balance-tlb" | "balance-alb")
+    );
+    let ready = |leg: &Leg| leg.link_up != Some(false) && leg.active != Some(false);
+    all && bond.legs.len() >= 2 && bond.legs.iter().all(ready)
+}
+
+/// Sums of the legs over the intervals of the last minute in which the bond moved enough.
+fn last_minute(timeline: &HostTimeline, id: RailId, legs: usize, moving_gb_per_s: f64) -> Vec<LegSums> {
+    let mut sums = vec![LegSums::default(); legs];
+    for rates in timeline.intervals().filter_map(|i| i.rails.get(id.0)) {
+        let all =
+            |of: fn(&crate::timeline::LegRates) -> Option<f64>| rates.legs.iter().filter_map(of).sum::<f64>();
+        let (rx, tx) = (all(|leg| leg.rx_gb_per_s), all(|leg| leg.tx_gb_per_s));
+        for (sums, leg) in sums.iter_mut().zip(&rates.legs) {
+            sums.rx.add(leg.rx_gb_per_s.filter(|_| rx >= moving_gb_per_s), rates.legs_ns);
+            sums.tx.add(leg.tx_gb_per_s.filter(|_| tx >= moving_gb_per_s), rates.legs_ns);
+        }
+    }
+    sums
+}
+
+/// All legs together; `None` when one of them was not readable, since then no share can be told.
+fn total(legs: &[Sum]) -> Option<Sum> {
+    let mut total = *legs.first().filter(|first| first.count > 0)?;
+    for leg in &legs[1..] {
+        if leg.count == 0 {
+            return None;
+        }
+        total.bytes += leg.bytes;
+    }
+    (total.bytes > 0.0).then_some(total)
+}
+
+/// Without a load: the direction in which more moves.
+fn busier(legs: &[LegSums]) -> LoadOp {
+    let bytes = |of: fn(&LegSums) -> f64| legs.iter().map(of).sum::<f64>();
+    if bytes(|leg| leg.tx.bytes) > bytes(|leg| leg.rx.bytes) { LoadOp::Write } else { LoadOp::Read }
+}
+
+/// Which leg receives is the switch's choice; which leg sends is this card's.
+fn advice(bond: &Bond, op: LoadOp) -> String {
+    let many = "use at least 4 queue pairs a leg, with different UDP source ports, and spread each batch over all of them";
+    match (op, bond.lag_port_select.as_deref()) {
+        (LoadOp::Read, _) => format!(
+            "{many}; the receiving leg is chosen by the sender's leg and the switch: have it hash layer 3+4 \
+             (UDP source port), and look at the same bond on the peer"
+        ),
+        (LoadOp::Write, Some("queue_affinity")) => {
+            format!("{many}; or set each queue pair's leg (LAG port affinity, mlx5dv_modify_qp_lag_port)")
+        }
+        (LoadOp::Write, _) => format!("{many}, since the card hashes them to a leg"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Traffic, bonded, found, named, two_sockets};
+    use super::RULE;
+    use crate::rules::Finding;
+    use probes::model::Rail;
+
+    fn findings(rail: Rail, legs: [f64; 2]) -> Vec<Finding> {
+        let traffic =
+            Traffic { legs_rx_gb_per_s: legs.into(), ..Traffic::loaded(&[legs.iter().sum::<f64>()]) };
+        found(&RULE, &two_sockets(vec![rail]), &traffic)
+    }
+
+    #[test]
+    fn one_leg_that_carries_everything_is_named() {
+        let found = findings(bonded("mlx5_bond_1"), [24.5, 0.1]);
+        assert_eq!(named(&found), ["bond-leg-imbalance mlx5_bond_1"]);
+        assert_eq!(
+            found[0].message,
+            "mlx5_bond_1: one leg carries nearly everything: eth0 receives 24.5 of 24.6 GB/s, 100 % \
+             (limit 80 %); eth0 and eth1 could carry 50.0 GB/s together"
+        );
+        assert_eq!(found[0].evidence["leg_share"], 0.996);
+    }
+
+    #[test]
+    fn shares_of_a_trickle_prove_nothing() {
+        assert_eq!(named(&findings(bonded("mlx5_bond_1"), [2.0, 0.0])), Vec::<String>::new());
+        assert_eq!(named(&findings(bonded("mlx5_bond_1"), [24.0, 7.0])), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_idle_leg_of_active_backup_is_by_design() {
+        let mut rail = bonded("mlx5_bond_1");
+        rail.bond.as_mut().unwrap().mode = Some("active-backup".into());
+        assert_eq!(named(&findings(rail, [24.5, 0.0])), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_leg_without_link_is_said_instead_of_its_empty_share() {
+        let mut rail = bonded("mlx5_bond_1");
+        rail.bond.as_mut().unwrap().legs[1].link_up = Some(false);
+        let found = findings(rail, [24.5, 0.0]);
+        assert_eq!(named(&found), ["bond-leg-down mlx5_bond_1"]);
+        assert_eq!(
+            found[0].message,
+            "mlx5_bond_1: no link on eth1 of bond1, so eth0 carries all of its traffic"
+        );
+    }
+
+    #[test]
+    fn a_bond_that_is_down_altogether_has_no_leg_of_its_own_to_blame() {
+        let mut rail = bonded("mlx5_bond_1");
+        for leg in &mut rail.bond.as_mut().unwrap().legs {
+            leg.link_up = Some(false);
+        }
+        assert_eq!(named(&findings(rail, [0.0, 0.0])), Vec::<String>::new());
+    }
+}

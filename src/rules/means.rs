@@ -1,0 +1,92 @@
+//! What rate rules judge: means over the last minute, or over the session where that shows too little.
+
+use super::Limits;
+use crate::timeline::{HostTimeline, LegSums, Quality, Sum, Timeline};
+use probes::model::{Load, LoadOp, RailId, Session};
+
+/// Fewest intervals (three frames) that a stepped session needs, whatever its virtual time.
+const STEPPED_INTERVALS: u64 = 2;
+
+/// What a mean was taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    /// The last minute.
+    Window,
+    /// Everything since the session began.
+    Session,
+}
+
+/// Rates of one rail under load.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct UnderLoad {
+    /// Payload of our own load, measured intervals.
+    pub load: Sum,
+    /// What the NIC counted in good intervals.
+    pub counted: LegSums,
+}
+
+impl UnderLoad {
+    /// Sum of one rail.
+    pub(super) fn of(timeline: &HostTimeline, rail: RailId, over: Over) -> Self {
+        match over {
+            Over::Session => timeline.sums().rails.get(rail.0).map_or_else(Self::default, |sums| Self {
+                load: sums.load,
+                counted: LegSums { rx: sums.loaded_rx, tx: sums.loaded_tx },
+            }),
+            Over::Window => {
+                let mut means = Self::default();
+                for interval in timeline.intervals() {
+                    let Some(rates) = interval.rails.get(rail.0) else { continue };
+                    if rates.measured {
+                        means.load.add(rates.load_gb_per_s, interval.ns());
+                    }
+                    if rates.quality == Quality::Good && rates.under_load {
+                        means.counted.rx.add(rates.rx_gb_per_s, rates.counted_ns);
+                        means.counted.tx.add(rates.tx_gb_per_s, rates.counted_ns);
+                    }
+                }
+                means
+            }
+        }
+    }
+
+    /// What the NIC counted in the load's direction.
+    pub(super) fn counted_in(&self, op: LoadOp) -> Sum {
+        in_direction(&self.counted, op)
+    }
+}
+
+/// The direction in which the load's data go.
+pub(super) fn in_direction(sums: &LegSums, op: LoadOp) -> Sum {
+    match op {
+        LoadOp::Read => sums.rx,
+        LoadOp::Write => sums.tx,
+    }
+}
+
+/// Whether a rate was seen long enough to judge it.
+///
+/// Three seconds while watching. A stepped session has neither a wall clock nor a simulator behind it;
+/// there three frames do, since its time is whatever the steps say.
+pub(super) fn held(session: &Session, limits: &Limits, sum: &Sum) -> bool {
+    let stepped = session.started_unix_ms.is_none() && session.simulated.is_none();
+    // times of live samples are never round: a three-second run is a little short of three seconds
+    let long_enough = sum.ns >= limits.hold_s * 1e9 * 0.99;
+    sum.count > 0 && (long_enough || (stepped && sum.count >= STEPPED_INTERVALS))
+}
+
+/// The load of the newest frame in the last minute that had one.
+pub(super) fn latest_load(timeline: &Timeline) -> Option<&Load> {
+    timeline.local().frames().rev().find_map(|frame| frame.load.as_deref())
+}
+
+/// Direction of the newest load; of a load longer ago, the direction in which more was counted.
+pub(super) fn load_direction(timeline: &Timeline) -> Option<LoadOp> {
+    if let Some(load) = latest_load(timeline) {
+        return Some(load.op);
+    }
+    let rails = &timeline.local().sums().rails;
+    let loaded = rails.iter().any(|r| r.loaded_rx.count + r.loaded_tx.count + r.load.count > 0);
+    let bytes = |sum: fn(&crate::timeline::RailSums) -> Sum| rails.iter().map(|r| sum(r).bytes).sum::<f64>();
+    loaded.then(|| if bytes(|r| r.loaded_tx) > bytes(|r| r.loaded_rx) { LoadOp::Write } else { LoadOp::Read })
+}

@@ -1,0 +1,212 @@
+//! `pcie-downgraded`, `pcie-path-degraded`, `pcie-capped-by-slot`: links that run below what they could.
+//!
+//! A link can do what both of its ends can: min(card, port above). Below that it was trained low (dirt,
+//! a bad riser, a firmware setting); at that, but below the card's own best, the slot is the limit and
+//! nothing is broken. Where either end's best is unknown nothing is said.
+
+use super::wording::{list, rounded};
+use super::{Finding, Limits, Rule, Severity};
+use crate::ceilings;
+use crate::timeline::Timeline;
+use probes::model::{Hop, Rail, Topology};
+use std::collections::BTreeMap;
+
+/// The rules of this file.
+pub(super) const RULE: Rule = Rule { codes: &[DOWNGRADED, PATH_DEGRADED, CAPPED], check };
+
+const DOWNGRADED: &str = "pcie-downgraded";
+const PATH_DEGRADED: &str = "pcie-path-degraded";
+const CAPPED: &str = "pcie-capped-by-slot";
+
+/// What a link could run at, both ends considered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Expected {
+    gt_per_s: f64,
+    width: u32,
+}
+
+/// A link with something to say about it, and the rails behind it.
+struct Link<'a> {
+    hop: &'a Hop,
+    expected: Expected,
+    rails: Vec<&'a Rail>,
+}
+
+fn check(topology: &Topology, _: &Timeline, _: &Limits) -> Vec<Finding> {
+    // one finding a link, however many functions sit behind it
+    let mut links: BTreeMap<(&str, String), Link<'_>> = BTreeMap::new();
+    for rail in &topology.rails {
+        let Some(path) = &rail.pcie else { continue };
+        for (at, hop) in path.hops.iter().enumerate() {
+            let own = at == 0;
+            if let Some((code, expected)) = verdict(hop, own) {
+                links
+                    .entry((code, name_of(hop, own)))
+                    .or_insert_with(|| Link { hop, expected, rails: Vec::new() })
+                    .rails
+                    .push(rail);
+            }
+        }
+    }
+    links.into_iter().map(|((code, _), link)| link.finding(code)).collect()
+}
+
+/// `None` where the link runs as well as it could, or where that is not known.
+fn verdict(hop: &Hop, own: bool) -> Option<(&'static str, Expected)> {
+    let (gt_per_s, width) = (hop.current_gt_per_s?, hop.current_width?);
+    let (max_gt_per_s, max_width) = (hop.max_gt_per_s?, hop.max_width?);
+    let expected = Expected {
+        gt_per_s: max_gt_per_s.min(hop.upstream_max_gt_per_s?),
+        width: max_width.min(hop.upstream_max_width?),
+    };
+    if gt_per_s < expected.gt_per_s || width < expected.width {
+        Some((if own { DOWNGRADED } else { PATH_DEGRADED }, expected))
+    } else if own && (gt_per_s < max_gt_per_s || width < max_width) {
+        Some((CAPPED, expected))
+    } else {
+        None
+    }
+}
+
+/// Functions of one card share its link, so the card's own link goes without the function number.
+fn name_of(hop: &Hop, own: bool) -> String {
+    match hop.address.rsplit_once('.') {
+        Some((slot, _)) if own => slot.to_owned(),
+        _ => hop.address.clone(),
+    }
+}
+
+impl Link<'_> {
+    fn finding(&self, code: &'static str) -> Finding {
+        let hop = self.hop;
+        let devices: Vec<&str> = self.rails.iter().map(|rail| rail.device.as_str()).collect();
+        let names = list(devices.iter().copied());
+        let runs = shape(hop.current_gt_per_s, hop.current_width);
+        let above = hop.upstream.as_deref().unwrap_or("the root complex");
+        let line =
+            self.rails.iter().filter_map(|rail| ceilings::line_raw_gb_per_s(rail)).reduce(|a, b| a + b);
+        let carries = ceilings::link_gb_per_s(hop);
+        let room = room(carries, line);
+        let (severity, message, advice) = if code == CAPPED {
+            let message = format!(
+                "{names}: capped by the slot: {runs} at {}, all that {above} can do; the card could {}{room}",
+                hop.address,
+                shape(hop.max_gt_per_s, hop.max_width),
+            );
+            (Severity::Info, message, "nothing is broken; only a faster slot would carry more".to_owned())
+        } else {
+            let could = shape(Some(self.expected.gt_per_s), Some(self.expected.width));
+            let place = if code == DOWNGRADED { "" } else { ", further up the path," };
+            let message = format!("{names}: {runs} of {could} at {}{place} below {above}{room}", hop.address);
+            let advice = format!(
+                "reseat the card, check slot, riser and the BIOS link setting; look again with: \
+                 lspci -vvs {} | grep -E 'LnkCap:|LnkSta:'",
+                hop.address
+            );
+            (Severity::Warning, message, advice)
+        };
+        Finding::new(code, severity, devices, message)
+            .with("hop", hop.address.clone())
+            .with("current_gt_per_s", hop.current_gt_per_s)
+            .with("current_width", hop.current_width)
+            .with("expected_gt_per_s", self.expected.gt_per_s)
+            .with("expected_width", self.expected.width)
+            .with("card_max_gt_per_s", hop.max_gt_per_s)
+            .with("card_max_width", hop.max_width)
+            .with("limit_gb_per_s", carries.map(rounded))
+            .with("line_gb_per_s", line.map(rounded))
+            .advise(advice)
+    }
+}
+
+/// What the link carries, and whether the wire behind it could bring more.
+fn room(carries_gb_per_s: Option<f64>, line_gb_per_s: Option<f64>) -> String {
+    match (carries_gb_per_s, line_gb_per_s) {
+        (Some(carries), Some(line)) if line > carries => {
+            format!("; {carries:.1} GB/s, less than the wire's {line:.1}")
+        }
+        (Some(carries), Some(line)) => format!("; {carries:.1} GB/s, enough for the wire's {line:.1}"),
+        (Some(carries), None) => format!("; {carries:.1} GB/s"),
+        (None, _) => String::new(),
+    }
+}
+
+/// `x8 at 16 GT/s`.
+fn shape(gt_per_s: Option<f64>, width: Option<u32>) -> String {
+    match (gt_per_s, width) {
+        (Some(gt), Some(width)) => format!("x{width} at {gt} GT/s"),
+        _ => "an unknown width".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Traffic, found, hop, named, rail, two_sockets};
+    use super::RULE;
+    use crate::rules::Severity;
+    use probes::model::{Hop, Rail};
+
+    fn on(device: &str, hops: Vec<Hop>) -> Rail {
+        let mut rail = rail(device);
+        rail.pcie.as_mut().unwrap().hops = hops;
+        rail
+    }
+
+    fn findings(rails: Vec<Rail>) -> Vec<crate::rules::Finding> {
+        found(&RULE, &two_sockets(rails), &Traffic::default())
+    }
+
+    #[test]
+    fn a_card_at_half_width_is_named_once_with_both_its_ports() {
+        let half = |address: &str| Hop { current_width: Some(8), ..hop(address, 32.0, 16) };
+        let found = findings(vec![
+            on("mlx5_0", vec![half("0000:41:00.0")]),
+            on("mlx5_1", vec![half("0000:41:00.1")]),
+            on("mlx5_2", vec![hop("0000:42:00.0", 32.0, 16)]),
+        ]);
+        assert_eq!(named(&found), ["pcie-downgraded mlx5_0,mlx5_1"]);
+        assert_eq!(found[0].severity, Severity::Warning);
+        assert_eq!(found[0].evidence["current_width"], 8);
+        assert_eq!(found[0].evidence["expected_width"], 16);
+        assert_eq!(
+            found[0].message,
+            "mlx5_0 and mlx5_1: x8 at 32 GT/s of x16 at 32 GT/s at 0000:41:00.0 below 0000:40:01.0; \
+             31.5 GB/s, less than the wire's 100.0"
+        );
+    }
+
+    #[test]
+    fn a_gen5_card_in_a_gen4_slot_is_capped_and_not_broken() {
+        let capped = Hop {
+            current_gt_per_s: Some(16.0),
+            upstream_max_gt_per_s: Some(16.0),
+            ..hop("0000:41:00.0", 32.0, 16)
+        };
+        let found = findings(vec![on("mlx5_0", vec![capped])]);
+        assert_eq!(named(&found), ["pcie-capped-by-slot mlx5_0"]);
+        assert_eq!(found[0].severity, Severity::Info);
+        assert!(found[0].message.ends_with("31.5 GB/s, less than the wire's 50.0"), "{}", found[0].message);
+    }
+
+    #[test]
+    fn a_hop_further_up_is_told_from_the_cards_own() {
+        let uplink = Hop { current_width: Some(4), ..hop("0000:40:00.0", 32.0, 16) };
+        let rails = ["mlx5_0", "mlx5_1"].map(|d| on(d, vec![hop("0000:41:00.0", 32.0, 16), uplink.clone()]));
+        assert_eq!(named(&findings(rails.into())), ["pcie-path-degraded mlx5_0,mlx5_1"]);
+    }
+
+    #[test]
+    fn what_is_unknown_or_capped_by_the_card_is_no_finding() {
+        let unknown = Hop { current_gt_per_s: None, current_width: None, ..hop("a.0", 16.0, 16) };
+        let no_port_above =
+            Hop { upstream_max_gt_per_s: None, current_width: Some(8), ..hop("b.0", 16.0, 16) };
+        let emulated = Hop {
+            upstream_max_gt_per_s: Some(16.0),
+            upstream_max_width: Some(16),
+            ..hop("0000:02:00.0", 2.5, 1)
+        };
+        let hops = [unknown, no_port_above, emulated];
+        let rails = hops.into_iter().map(|h| on("mlx5_0", vec![h])).collect();
+        assert_eq!(named(&findings(rails)), Vec::<String>::new());
+    }
+}

@@ -1,10 +1,12 @@
 //! One file a command; each `run` returns the exit code, an error means exit 2.
 pub mod check;
 pub mod demo;
+pub mod headless;
 pub mod load;
 pub mod probe;
 pub mod record;
 pub mod replay;
 pub mod report;
 pub mod serve;
+pub mod signals;
 pub mod top;

@@ -2,6 +2,18 @@
 //!
 //! A new probe is one file here, its `mod` line and one entry in [`ALL`].
 
+mod gid_choice;
+mod gids;
+mod look;
+mod numa;
+pub mod order;
+mod pci;
+mod pci_config;
+mod pcie;
+mod rails;
+#[cfg(test)]
+pub(crate) mod testing;
+
 use crate::model::Topology;
 use crate::root::{ReadError, Root};
 
@@ -16,7 +28,8 @@ pub trait Probe: Sync {
 }
 
 /// Every probe, in the order in which they run: a later one may use what an earlier one found.
-pub const ALL: &[&dyn Probe] = &[];
+pub const ALL: &[&dyn Probe] =
+    &[&numa::Numa, &rails::Rails, &gids::Gids, &gid_choice::GidChoices, &pcie::Pcie];
 
 /// Everything that can be learnt about the node behind `root`.
 #[must_use]

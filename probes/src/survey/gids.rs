@@ -1,0 +1,285 @@
+//! GID tables, and the netdev each port belongs to.
+
+use super::Probe;
+use super::look::Look;
+use super::pci::Function;
+use super::rails::{CLASS, on_function};
+use crate::model::{Gid, GidType, LinkLayer, Rail, Topology};
+use crate::root::{ReadError, Root};
+use std::net::Ipv6Addr;
+use std::path::Path;
+
+const NAME: &str = "gids";
+
+/// Reads `ports/N/gids` and `ports/N/gid_attrs`.
+///
+/// Source: Documentation/ABI/stable/sysfs-class-infiniband, `gids` and `gid_attrs`. Entries that are
+/// empty answer EINVAL when their type or netdev is asked for.
+pub(super) struct Gids;
+
+impl Probe for Gids {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn survey(&self, root: &Root, topology: &mut Topology) -> Result<(), ReadError> {
+        let Topology { rails, gaps, .. } = topology;
+        for rail in rails {
+            let folder = format!("{CLASS}/{}/ports/{}", rail.device, rail.port);
+            if !root.exists(&folder) {
+                continue;
+            }
+            let mut look = Look::into(root, NAME, &rail.device, &folder, gaps);
+            rail.gids = table(root, rail, &mut look);
+            rail.netdev = netdev_of_table(&rail.gids)
+                .or_else(|| root.text(format!("{CLASS}/{}/parent", rail.device)).ok())
+                .or_else(|| netdev_of_function(root, rail));
+            let Some(netdev) = rail.netdev.clone() else {
+                look.gap("no netdev: neither the GID table nor the PCI function names one");
+                continue;
+            };
+            if rail.pcie.is_none() {
+                through_netdev(root, rail, &netdev, &mut look);
+            }
+            let mtu = format!("sys/class/net/{netdev}");
+            rail.netdev_mtu = Look::into(root, NAME, &rail.device, mtu, gaps).parsed("mtu");
+        }
+        Ok(())
+    }
+}
+
+fn table(root: &Root, rail: &Rail, look: &mut Look<'_>) -> Vec<Gid> {
+    let folder = look.folder().to_owned();
+    let names = match root.names(folder.join("gids")) {
+        Ok(names) => names,
+        Err(error) => {
+            look.gap(format!("ports/{}/gids: {}", rail.port, super::look::cause(&error)));
+            return Vec::new();
+        }
+    };
+    let mut gids: Vec<Gid> =
+        names.iter().filter_map(|name| entry(root, rail, &folder, name.parse().ok()?)).collect();
+    gids.sort_by_key(|gid| gid.index);
+    gids
+}
+
+/// One entry; `None` when it is empty.
+fn entry(root: &Root, rail: &Rail, folder: &Path, index: u32) -> Option<Gid> {
+    let address: Ipv6Addr = root.text(folder.join("gids").join(index.to_string())).ok()?.parse().ok()?;
+    if is_empty(address, rail) {
+        return None;
+    }
+    let attribute = |kind: &str| {
+        let text = root.text(folder.join("gid_attrs").join(kind).join(index.to_string())).ok()?;
+        Some(text).filter(|text| !text.is_empty())
+    };
+    let kind = attribute("types").and_then(|text| match text.as_str() {
+        "IB/RoCE v1" => Some(GidType::IbOrRoceV1),
+        "RoCE v2" => Some(GidType::RoceV2),
+        _ => None,
+    });
+    Some(Gid { index, address, kind, netdev: attribute("ndevs") })
+}
+
+/// A prefix without an interface id is an unused entry of an InfiniBand table; iWARP keeps its MAC
+/// address in the upper half.
+fn is_empty(address: Ipv6Addr, rail: &Rail) -> bool {
+    let [a, b, _, _, tail @ ..] = address.segments();
+    let prefix_only = tail == [0; 4];
+    let link_local = a & 0xffc0 == 0xfe80;
+    (a == 0 && b == 0 && address.is_unspecified())
+        || prefix_only && (link_local || rail.link_layer == Some(LinkLayer::InfiniBand))
+}
+
+/// The netdev of the lowest entry that names one: the port's own, before its VLANs.
+fn netdev_of_table(gids: &[Gid]) -> Option<String> {
+    gids.iter().find_map(|gid| gid.netdev.clone())
+}
+
+/// The function's netdev; of several, the one whose port number fits.
+///
+/// Source: Documentation/ABI/testing/sysfs-class-net, `dev_port` (counts from 0); older drivers use `dev_id`.
+fn netdev_of_function(root: &Root, rail: &Rail) -> Option<String> {
+    let function = Function::of_rdma_device(root, &rail.device)?;
+    let netdevs = function.netdevs(root);
+    if let [only] = netdevs.as_slice() {
+        return Some(only.clone());
+    }
+    let number = |netdev: &str, file: &str| {
+        let text = root.text(format!("sys/class/net/{netdev}/{file}")).ok()?;
+        let hex = text.strip_prefix("0x").map(|hex| u32::from_str_radix(hex, 16));
+        hex.unwrap_or_else(|| text.parse()).ok()
+    };
+    let wanted = rail.port.checked_sub(1)?;
+    ["dev_port", "dev_id"].iter().find_map(|file| {
+        let mut fits = netdevs.iter().filter(|netdev| number(netdev, file) == Some(wanted));
+        fits.next().filter(|_| fits.next().is_none()).cloned()
+    })
+}
+
+/// A device without a PCI function of its own (soft-RoCE) sits where its netdev sits; a bond's or
+/// VLAN's netdev where the netdevs below it sit, if that is one place.
+fn through_netdev(root: &Root, rail: &mut Rail, netdev: &str, look: &mut Look<'_>) {
+    let mut functions: Vec<Function> = Vec::new();
+    below(root, netdev, &mut functions, 0);
+    match functions.as_slice() {
+        [] => look.gap(format!("no PCI function: the device rides on the virtual netdev {netdev}")),
+        [only] => on_function(rail, root, only, look),
+        several => {
+            let addresses: Vec<&str> = several.iter().map(|f| f.address.as_str()).collect();
+            look.gap(format!("no one PCI path: {netdev} rides on {}", addresses.join(" and ")));
+            let nodes: Vec<Option<u32>> =
+                several.iter().map(|f| super::rails::numa_node(root, f, look)).collect();
+            rail.numa_node =
+                nodes.first().copied().flatten().filter(|node| nodes.iter().all(|n| n == &Some(*node)));
+            if rail.numa_node.is_none() {
+                look.gap(format!("numa_node: the functions under {netdev} are not on one node"));
+            } else {
+                rail.local_cpus = several.first().and_then(|f| f.local_cpus(root));
+            }
+        }
+    }
+}
+
+/// The PCI functions under a netdev, through bonds, bridges and VLANs (`lower_*` links).
+fn below(root: &Root, netdev: &str, found: &mut Vec<Function>, depth: u32) {
+    if let Some(function) = Function::of_netdev(root, netdev) {
+        if !found.contains(&function) {
+            found.push(function);
+        }
+        return;
+    }
+    // a tree made to go round in circles ends here
+    if depth == 4 {
+        return;
+    }
+    for name in root.names(format!("sys/class/net/{netdev}")).unwrap_or_default() {
+        if let Some(lower) = name.strip_prefix("lower_") {
+            below(root, lower, found, depth + 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Gids;
+    use crate::model::{GidType, Topology};
+    use crate::survey::Probe;
+    use crate::survey::rails::Rails;
+    use crate::survey::testing::Tree;
+
+    fn survey(tree: &Tree) -> Topology {
+        let mut topology = Topology::default();
+        Rails.survey(&tree.root(), &mut topology).unwrap();
+        Gids.survey(&tree.root(), &mut topology).unwrap();
+        topology
+    }
+
+    fn soft_rail(netdev: &str) -> Tree {
+        let tree = Tree::new();
+        tree.rdma_device("sys/devices/virtual/infiniband/rail0", "rail0", netdev)
+            .file("sys/class/infiniband/rail0/parent", format!("{netdev}\n"));
+        tree
+    }
+
+    fn virtio_nic(tree: &Tree, netdev: &str, address: &str, node: &str) {
+        let port = tree.pci(
+            "pci0000:00",
+            &format!("0000:00:0{}.0", &address[6..7]),
+            "0x060400\n",
+            ("0x1b36\n", "0x000c\n"),
+        );
+        let function = tree.pci(&port, address, "0x020000\n", ("0x1af4\n", "0x1041\n"));
+        tree.file(&format!("sys/devices/{function}/numa_node"), node);
+        let below = format!("sys/devices/{function}/virtio0");
+        tree.netdev(&format!("{below}/net/{netdev}"), netdev, "-1\n");
+        tree.link(&format!("{below}/net/{netdev}/device"), &below);
+    }
+
+    #[test]
+    fn empty_entries_are_left_out_and_the_netdev_is_known() {
+        let topology = survey(&Tree::with_nic());
+        let rail = &topology.rails[0];
+        let table: Vec<(u32, String)> = rail.gids.iter().map(|g| (g.index, g.address.to_string())).collect();
+        assert_eq!(table.len(), 4);
+        assert_eq!(table[3], (3, "::ffff:198.51.100.11".to_owned()));
+        assert_eq!(rail.gids[3].kind, Some(GidType::RoceV2));
+        assert_eq!((rail.netdev.as_deref(), rail.netdev_mtu), (Some("eth0"), Some(4200)));
+        assert_eq!(topology.gaps, []);
+    }
+
+    #[test]
+    fn a_prefix_without_an_interface_id_is_an_empty_entry() {
+        let tree = Tree::with_nic();
+        let port = "sys/class/infiniband/mlx5_0/ports/1";
+        tree.file(&format!("{port}/link_layer"), "InfiniBand\n").remove(&format!("{port}/gids"));
+        tree.file(&format!("{port}/gids/0"), "fe80:0000:0000:0000:aaaa:0000:0000:0001\n");
+        tree.file(&format!("{port}/gids/1"), "fe80:0000:0000:0000:0000:0000:0000:0000\n");
+        let gids = &survey(&tree).rails[0].gids;
+        assert_eq!(gids.iter().map(|g| g.index).collect::<Vec<_>>(), [0]);
+    }
+
+    #[test]
+    fn an_iwarp_gid_is_no_empty_entry() {
+        let tree = Tree::with_nic();
+        let device = "sys/class/infiniband/mlx5_0";
+        tree.file(&format!("{device}/node_type"), "4: RNIC\n");
+        tree.file(&format!("{device}/ports/1/gids/0"), "0200:0000:0001:0000:0000:0000:0000:0000\n");
+        assert_eq!(survey(&tree).rails[0].gids.len(), 4);
+    }
+
+    #[test]
+    fn an_entry_whose_type_answers_einval_has_no_kind() {
+        let tree = Tree::with_nic();
+        tree.remove("sys/class/infiniband/mlx5_0/ports/1/gid_attrs");
+        let topology = survey(&tree);
+        assert_eq!(topology.rails[0].gids[3].kind, None);
+        // the netdev is found on the function instead
+        assert_eq!(topology.rails[0].netdev.as_deref(), Some("eth0"));
+    }
+
+    #[test]
+    fn soft_roce_sits_where_its_netdev_sits() {
+        let tree = soft_rail("nic0");
+        virtio_nic(&tree, "nic0", "0000:01:00.0", "1\n");
+        let rail = survey(&tree).rails.remove(0);
+        assert_eq!((rail.driver.as_deref(), rail.numa_node), (Some("rdma_rxe"), Some(1)));
+        assert_eq!(rail.pcie.unwrap().address, "0000:01:00.0");
+    }
+
+    #[test]
+    fn soft_roce_on_a_bond_has_the_node_its_legs_agree_on() {
+        for (second, node) in [("1\n", Some(1)), ("0\n", None)] {
+            let tree = soft_rail("bond0");
+            virtio_nic(&tree, "nic0", "0000:01:00.0", "1\n");
+            virtio_nic(&tree, "nic1", "0000:02:00.0", second);
+            tree.netdev("sys/devices/virtual/net/bond0", "bond0", "-1\n");
+            for leg in ["nic0", "nic1"] {
+                tree.link(&format!("sys/class/net/bond0/lower_{leg}"), &format!("sys/class/net/{leg}"));
+            }
+            let topology = survey(&tree);
+            assert_eq!((topology.rails[0].numa_node, topology.rails[0].pcie.is_none()), (node, true));
+            assert!(topology.gaps.iter().any(|g| g.reason.contains("0000:01:00.0 and 0000:02:00.0")));
+        }
+    }
+
+    #[test]
+    fn soft_roce_on_a_purely_virtual_netdev_has_no_place() {
+        let tree = soft_rail("dummy0");
+        tree.netdev("sys/devices/virtual/net/dummy0", "dummy0", "-1\n");
+        let topology = survey(&tree);
+        assert_eq!((topology.rails[0].numa_node, topology.rails[0].pcie.is_none()), (None, true));
+        assert!(topology.gaps.iter().any(|g| g.reason.ends_with("the virtual netdev dummy0")));
+    }
+
+    #[test]
+    fn without_any_netdev_there_is_a_gap() {
+        let tree = Tree::with_nic();
+        let nic = "sys/bus/pci/devices/0000:41:00.0";
+        tree.remove("sys/class/infiniband/mlx5_0/ports/1/gids").remove(&format!("{nic}/net"));
+        tree.file("sys/class/infiniband/mlx5_0/ports/1/gids/0", "0000:0000:0000:0000:0000:0000:0000:0000\n");
+        let topology = survey(&tree);
+        assert_eq!((topology.rails[0].netdev.as_deref(), topology.rails[0].gids.len()), (None, 0));
+        assert!(topology.gaps.iter().any(|g| g.reason.starts_with("no netdev")), "{:?}", topology.gaps);
+    }
+}

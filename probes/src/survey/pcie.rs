@@ -1,0 +1,331 @@
+//! PCI Express paths: every link from a card up to the root, and what both its ends can do.
+
+use super::Probe;
+use super::look::{Look, quoted};
+use super::pci::Function;
+use super::pci_config::{Express, NoExpress};
+use crate::model::{Gap, Hop, PciePath, Rail, Topology};
+use crate::root::{ReadError, Root};
+
+pub(super) const NAME: &str = "pcie";
+
+/// Fills in the hops of every rail that has a PCI function.
+///
+/// Source: Documentation/ABI/testing/sysfs-bus-pci, `current_link_speed` and its kind.
+pub(super) struct Pcie;
+
+impl Probe for Pcie {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn survey(&self, root: &Root, topology: &mut Topology) -> Result<(), ReadError> {
+        let Topology { rails, gaps, .. } = topology;
+        for rail in rails {
+            let function = function_of(root, rail);
+            if let (Some(path), Some(function)) = (&mut rail.pcie, function) {
+                fill(root, path, &function, &rail.device, gaps);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn function_of(root: &Root, rail: &Rail) -> Option<Function> {
+    Function::of_rdma_device(root, &rail.device)
+        .or_else(|| Function::of_netdev(root, rail.netdev.as_deref()?))
+        // soft-RoCE on a VLAN or on a bond of one leg
+        .or_else(|| Function::above(root, format!("sys/bus/pci/devices/{}", rail.pcie.as_ref()?.address)))
+}
+
+/// Fills in the hops of a path, and what its function's config space tells.
+pub(super) fn fill(
+    root: &Root,
+    path: &mut PciePath,
+    function: &Function,
+    subject: &str,
+    gaps: &mut Vec<Gap>,
+) {
+    let chain = function.path_to_root();
+    // A link joins a card to the port above it; the next link starts at the upper side of that switch.
+    // A switch's own two sides have no link between them.
+    path.hops = chain
+        .chunks(2)
+        .map(|link| {
+            let [lower, rest @ ..] = link else { return Hop::default() };
+            hop(root, lower, rest.first(), subject, gaps)
+        })
+        .collect();
+    // a virtual function's own control register is reserved, the physical one's holds for both
+    let owner = function.physical(root).unwrap_or_else(|| function.clone());
+    let mut look = Look::into(root, NAME, subject, &owner.folder, gaps);
+    if let Some(express) = express(root, &owner, &mut look) {
+        path.max_read_request_bytes = Some(express.max_read_request_bytes);
+        path.relaxed_ordering = Some(express.relaxed_ordering);
+    }
+}
+
+fn hop(root: &Root, lower: &Function, upper: Option<&Function>, subject: &str, gaps: &mut Vec<Gap>) -> Hop {
+    // a virtual function shares the link of its physical one, and its own files say "Unknown"
+    let owner = lower.physical(root).unwrap_or_else(|| lower.clone());
+    let mut look = Look::into(root, NAME, subject, &owner.folder, gaps);
+    let (current, max) = (Link::current(root, &owner), Link::max(root, &owner));
+    for (what, missing) in current.missing.iter().chain(&max.missing).map(|gap| (&owner.address, gap)) {
+        look.gap(format!("{what}/{missing}"));
+    }
+    let mut hop = Hop {
+        address: lower.address.clone(),
+        upstream: upper.map(|port| port.address.clone()),
+        current_gt_per_s: current.gt_per_s,
+        current_width: current.width,
+        max_gt_per_s: max.gt_per_s,
+        max_width: max.width,
+        max_payload_bytes: quiet_express(root, &owner).map(|express| express.max_payload_bytes),
+        ..Hop::default()
+    };
+    if let Some(port) = upper {
+        let above = Link::max(root, port);
+        for missing in &above.missing {
+            look.gap(format!("{}/{missing}", port.address));
+        }
+        hop.upstream_max_gt_per_s = above.gt_per_s;
+        hop.upstream_max_width = above.width;
+        // both ends must agree on it, the smaller one is what goes over the link
+        let port_payload = quiet_express(root, port).map(|express| express.max_payload_bytes);
+        hop.max_payload_bytes =
+            hop.max_payload_bytes.map(|own| port_payload.map_or(own, |port| own.min(port)));
+    }
+    hop
+}
+
+/// Speed and width, and which files did not tell them.
+struct Link {
+    gt_per_s: Option<f64>,
+    width: Option<u32>,
+    missing: Vec<String>,
+}
+
+impl Link {
+    fn current(root: &Root, function: &Function) -> Self {
+        let express = quiet_express(root, function);
+        Self::read(root, function, "current", express.map(|e| (e.current_gt_per_s, e.current_width)))
+    }
+
+    fn max(root: &Root, function: &Function) -> Self {
+        let express = quiet_express(root, function);
+        Self::read(root, function, "max", express.map(|e| (e.max_gt_per_s, e.max_width)))
+    }
+
+    /// Reads `…_link_speed` and `…_link_width`; where they are missing, as on old kernels, config space.
+    fn read(
+        root: &Root,
+        function: &Function,
+        which: &str,
+        config: Option<(Option<f64>, Option<u32>)>,
+    ) -> Self {
+        let mut missing = Vec::new();
+        let mut text = |file: &str| match root.text(function.folder.join(file)) {
+            Ok(text) => Some(text),
+            Err(error) => {
+                missing.push(format!("{file}: {}", super::look::cause(&error)));
+                None
+            }
+        };
+        let (speed_file, width_file) = (format!("{which}_link_speed"), format!("{which}_link_width"));
+        let (speed, width) = (text(&speed_file), text(&width_file));
+        let mut known = |file: &str, text: &str, none: bool| {
+            if none {
+                missing.push(format!("{file}: says {}", quoted(text)));
+            }
+        };
+        let gt_per_s = speed.as_deref().and_then(|text| {
+            let rate = gt_per_s(text);
+            known(&speed_file, text, rate.is_none());
+            rate
+        });
+        let lanes = width.as_deref().and_then(|text| {
+            let lanes = text.parse().ok().filter(|lanes| (1..=32).contains(lanes));
+            known(&width_file, text, lanes.is_none());
+            lanes
+        });
+        match config {
+            Some((config_rate, config_width)) if speed.is_none() && width.is_none() => {
+                Self { gt_per_s: config_rate, width: config_width, missing: Vec::new() }
+            }
+            _ => Self { gt_per_s, width: lanes, missing },
+        }
+    }
+}
+
+/// `32.0 GT/s PCIe`, before Linux 5.7 `8 GT/s`; anything else (`Unknown`, `Unknown speed`) is unknown.
+fn gt_per_s(text: &str) -> Option<f64> {
+    let (number, unit) = text.split_once(' ')?;
+    let rate: f64 = number.parse().ok()?;
+    (unit.starts_with("GT/s") && rate.is_finite() && rate > 0.0).then_some(rate)
+}
+
+fn quiet_express(root: &Root, function: &Function) -> Option<Express> {
+    Express::of(&root.bytes(function.folder.join("config")).ok()?).ok()
+}
+
+fn express(root: &Root, function: &Function, look: &mut Look<'_>) -> Option<Express> {
+    let config = match root.bytes(function.folder.join("config")) {
+        Ok(config) => config,
+        Err(error) => {
+            look.gap(format!("{}/config: {}", function.address, super::look::cause(&error)));
+            return None;
+        }
+    };
+    let reason = match Express::of(&config) {
+        Ok(express) => return Some(express),
+        Err(NoExpress::HeaderOnly) => {
+            "only the first 64 bytes are readable (root sees MaxReadReq, MaxPayload and relaxed ordering)"
+        }
+        Err(NoExpress::None) => "no PCI Express capability in it",
+    };
+    look.gap(format!("{}/config: {reason}", function.address));
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pci_config::tests::config;
+    use super::{Pcie, gt_per_s};
+    use crate::model::{PciePath, Topology};
+    use crate::survey::Probe;
+    use crate::survey::rails::Rails;
+    use crate::survey::testing::Tree;
+
+    const NIC: &str = "sys/bus/pci/devices/0000:41:00.0";
+    const PORT: &str = "sys/bus/pci/devices/0000:40:01.0";
+
+    fn survey(tree: &Tree) -> (PciePath, Vec<String>) {
+        let mut topology = Topology::default();
+        Rails.survey(&tree.root(), &mut topology).unwrap();
+        Pcie.survey(&tree.root(), &mut topology).unwrap();
+        let reasons = topology.gaps.into_iter().map(|gap| gap.reason).collect();
+        (topology.rails.remove(0).pcie.unwrap(), reasons)
+    }
+
+    #[test]
+    fn old_and_new_texts_of_the_same_speed_are_equal() {
+        for (text, rate) in [
+            ("8 GT/s", Some(8.0)),
+            ("8.0 GT/s PCIe", Some(8.0)),
+            ("2.5 GT/s", Some(2.5)),
+            ("64.0 GT/s PCIe", Some(64.0)),
+            ("Unknown", None),
+            ("Unknown speed", None),
+            ("", None),
+            ("inf GT/s", None),
+            ("-1 GT/s", None),
+            ("400 Gb/sec", None),
+        ] {
+            assert_eq!(gt_per_s(text), rate, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_card_on_a_root_port_has_one_hop_with_both_ends() {
+        let tree = Tree::with_nic();
+        tree.file(&format!("{PORT}/max_link_width"), "8\n").file(&format!("{NIC}/current_link_width"), "8\n");
+        let (path, _) = survey(&tree);
+        let [hop] = path.hops.as_slice() else { panic!("{:?}", path.hops) };
+        assert_eq!((hop.address.as_str(), hop.upstream.as_deref()), ("0000:41:00.0", Some("0000:40:01.0")));
+        assert_eq!((hop.current_gt_per_s, hop.current_width), (Some(32.0), Some(8)));
+        assert_eq!((hop.max_width, hop.upstream_max_width), (Some(16), Some(8)));
+    }
+
+    #[test]
+    fn a_switch_s_inner_side_is_no_link() {
+        let tree = Tree::new();
+        let bridge = ("0x1000\n", "0xc030\n");
+        let root_port = tree.pci("pci0000:15", "0000:15:01.0", "0x060400\n", bridge);
+        let up = tree.pci(&root_port, "0000:16:00.0", "0x060400\n", bridge);
+        let down = tree.pci(&up, "0000:17:02.0", "0x060400\n", bridge);
+        let nic = tree.pci(&down, "0000:1a:00.0", "0x020000\n", ("0x15b3\n", "0x1021\n"));
+        let folder = format!("sys/devices/{nic}");
+        tree.rdma_device(&format!("{folder}/infiniband/mlx5_0"), "mlx5_0", "eth0");
+        tree.link(&format!("{folder}/infiniband/mlx5_0/device"), &folder);
+        let (path, _) = survey(&tree);
+        let ends: Vec<_> =
+            path.hops.iter().map(|h| (h.address.as_str(), h.upstream.as_deref().unwrap())).collect();
+        assert_eq!(ends, [("0000:1a:00.0", "0000:17:02.0"), ("0000:16:00.0", "0000:15:01.0")]);
+    }
+
+    #[test]
+    fn unknown_speed_and_width_0_are_none_with_a_gap() {
+        let tree = Tree::with_nic();
+        tree.files(
+            NIC,
+            &[
+                ("current_link_speed", "Unknown\n"),
+                ("current_link_width", "0\n"),
+                ("max_link_speed", "Unknown speed\n"),
+            ],
+        )
+        .remove(&format!("{NIC}/max_link_width"));
+        let (path, reasons) = survey(&tree);
+        let hop = &path.hops[0];
+        assert_eq!((hop.current_gt_per_s, hop.current_width), (None, None));
+        assert_eq!((hop.max_gt_per_s, hop.max_width), (None, None));
+        assert_eq!(hop.upstream_max_width, Some(16));
+        for reason in [
+            "0000:41:00.0/current_link_speed: says `Unknown`",
+            "0000:41:00.0/current_link_width: says `0`",
+            "0000:41:00.0/max_link_speed: says `Unknown speed`",
+            "0000:41:00.0/max_link_width: no such file",
+            "0000:41:00.0/config: no such file",
+        ] {
+            assert!(reasons.iter().any(|r| r == reason), "{reason} not in {reasons:?}");
+        }
+    }
+
+    #[test]
+    fn config_space_tells_what_root_may_see() {
+        let tree = Tree::with_nic();
+        tree.file(&format!("{NIC}/config"), config());
+        let (path, reasons) = survey(&tree);
+        assert_eq!((path.max_read_request_bytes, path.relaxed_ordering), (Some(4096), Some(true)));
+        assert_eq!(path.hops[0].max_payload_bytes, Some(512));
+        // the files win where they are there
+        assert_eq!(path.hops[0].current_width, Some(16));
+        assert_eq!(reasons, [""; 0]);
+    }
+
+    #[test]
+    fn config_space_stands_in_for_the_link_files_of_old_kernels() {
+        let tree = Tree::with_nic();
+        tree.file(&format!("{NIC}/config"), config());
+        for file in ["current_link_speed", "current_link_width", "max_link_speed", "max_link_width"] {
+            tree.remove(&format!("{NIC}/{file}"));
+        }
+        let (path, reasons) = survey(&tree);
+        assert_eq!((path.hops[0].current_gt_per_s, path.hops[0].current_width), (Some(16.0), Some(8)));
+        assert_eq!((path.hops[0].max_gt_per_s, path.hops[0].max_width), (Some(32.0), Some(16)));
+        assert_eq!(reasons, [""; 0]);
+    }
+
+    #[test]
+    fn a_reader_without_rights_is_told_that_root_sees_more() {
+        let tree = Tree::with_nic();
+        tree.file(&format!("{NIC}/config"), [0; 64]);
+        let (path, reasons) = survey(&tree);
+        assert_eq!((path.max_read_request_bytes, path.relaxed_ordering), (None, None));
+        assert!(reasons.iter().any(|r| r.contains("root sees MaxReadReq")), "{reasons:?}");
+    }
+
+    #[test]
+    fn a_virtual_function_on_the_host_has_the_link_of_its_physical_one() {
+        let tree = Tree::with_nic();
+        let vf = tree.pci("pci0000:40/0000:40:01.0", "0000:41:00.2", "0x020000\n", ("0x15b3\n", "0x101e\n"));
+        let folder = format!("sys/devices/{vf}");
+        tree.files(&folder, &[("current_link_speed", "Unknown\n"), ("current_link_width", "0\n")]);
+        tree.link(&format!("{folder}/physfn"), "sys/devices/pci0000:40/0000:40:01.0/0000:41:00.0");
+        tree.rdma_device(&format!("{folder}/infiniband/a0"), "a0", "eth1");
+        tree.link(&format!("{folder}/infiniband/a0/device"), &folder);
+        let (path, _) = survey(&tree);
+        assert_eq!((path.address.as_str(), path.hops[0].address.as_str()), ("0000:41:00.2", "0000:41:00.2"));
+        assert_eq!((path.hops[0].current_gt_per_s, path.hops[0].current_width), (Some(32.0), Some(16)));
+    }
+}

@@ -2,8 +2,15 @@
 //!
 //! A new probe is one file here, its `mod` line and one entry in [`ALL`].
 
+pub mod bonding;
+mod bonding_text;
+mod bonds;
+mod cpuset;
 mod gid_choice;
 mod gids;
+mod host;
+mod iommu;
+mod line;
 mod look;
 mod numa;
 pub mod order;
@@ -11,8 +18,10 @@ mod pci;
 mod pci_config;
 mod pcie;
 mod rails;
+mod software;
 #[cfg(test)]
 pub(crate) mod testing;
+mod uverbs;
 
 use crate::model::Topology;
 use crate::root::{ReadError, Root};
@@ -28,8 +37,20 @@ pub trait Probe: Sync {
 }
 
 /// Every probe, in the order in which they run: a later one may use what an earlier one found.
-pub const ALL: &[&dyn Probe] =
-    &[&numa::Numa, &rails::Rails, &gids::Gids, &gid_choice::GidChoices, &pcie::Pcie];
+pub const ALL: &[&dyn Probe] = &[
+    &host::HostBlock,
+    &cpuset::Cpuset,
+    &software::Software,
+    &numa::Numa,
+    &rails::Rails,
+    &gids::Gids,
+    &gid_choice::GidChoices,
+    &bonds::Bonds,
+    &pcie::Pcie,
+    &line::Line,
+    &uverbs::Uverbs,
+    &iommu::Iommu,
+];
 
 /// Everything that can be learnt about the node behind `root`.
 #[must_use]

@@ -1,0 +1,246 @@
+//! The host block: names, CPUs, memory, limits.
+
+use super::Probe;
+use super::look::{Look, quoted};
+use super::numa::{kilobytes, package_of};
+use crate::model::{CpuSet, Topology};
+use crate::root::{ReadError, Root};
+use std::collections::BTreeSet;
+
+const NAME: &str = "host";
+
+/// Reads the host's files; on a live machine `sysinfo` answers where it knows.
+///
+/// Sources: proc(5), sysfs(5), os-release(5), Documentation/admin-guide/sysctl/kernel.rst (`numa_balancing`).
+pub(super) struct HostBlock;
+
+impl Probe for HostBlock {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn survey(&self, root: &Root, topology: &mut Topology) -> Result<(), ReadError> {
+        let Topology { host, gaps, .. } = topology;
+        let mut look = Look::into(root, NAME, "host", "", gaps);
+        host.hostname =
+            live(root, sysinfo::System::host_name).or_else(|| look.text("proc/sys/kernel/hostname"));
+        host.kernel = live(root, sysinfo::System::kernel_version)
+            .or_else(|| look.maybe("proc/sys/kernel/osrelease"))
+            .or_else(|| kernel_of_version(&mut look));
+        host.os = os_name(&mut look);
+        let (cpu_model, memory_bytes) = live_hardware(root);
+        host.cpu_model = cpu_model.or_else(|| cpu_model_of_file(&mut look));
+        host.memory_bytes = memory_bytes.or_else(|| memory_of_file(&mut look));
+        let online = online_cpus(&mut look);
+        host.cpus = online.as_ref().and_then(|cpus| u32::try_from(cpus.len()).ok());
+        host.sockets = online.and_then(|cpus| sockets(root, &cpus, &mut look));
+        (host.memlock_bytes, host.memlock_unlimited) = memlock(&mut look);
+        host.numa_balancing = look.parsed::<u32>("proc/sys/kernel/numa_balancing").map(|mode| mode != 0);
+        Ok(())
+    }
+}
+
+/// Asks the running system, where the root is the running system.
+fn live<E>(root: &Root, ask: fn() -> Result<String, E>) -> Option<String> {
+    if !root.is_live() {
+        return None;
+    }
+    ask().ok().filter(|text| !text.is_empty())
+}
+
+/// CPU model and memory of the running system.
+fn live_hardware(root: &Root) -> (Option<String>, Option<u64>) {
+    use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
+    if !root.is_live() {
+        return (None, None);
+    }
+    let what = RefreshKind::nothing()
+        .with_cpu(CpuRefreshKind::nothing())
+        .with_memory(MemoryRefreshKind::nothing().with_ram());
+    let Ok(system) = System::new_with_specifics(what) else {
+        return (None, None);
+    };
+    let model =
+        system.cpus().first().map(|cpu| cpu.brand().trim().to_owned()).filter(|brand| !brand.is_empty());
+    let memory_bytes = Some(system.total_memory()).filter(|bytes| *bytes > 0);
+    (model, memory_bytes)
+}
+
+/// `Linux version 5.15.0-105-generic (build@host) ...`.
+fn kernel_of_version(look: &mut Look<'_>) -> Option<String> {
+    let text = look.text("proc/version")?;
+    let kernel = text.strip_prefix("Linux version ").and_then(|rest| rest.split_whitespace().next());
+    if kernel.is_none() {
+        look.gap(format!("proc/version: says {}", quoted(&text)));
+    }
+    kernel.map(str::to_owned)
+}
+
+fn os_name(look: &mut Look<'_>) -> Option<String> {
+    let file = ["etc/os-release", "usr/lib/os-release"].into_iter().find_map(|file| look.maybe(file));
+    let name = file.as_deref().and_then(|text| {
+        let value = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+        Some(value.trim().trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
+    });
+    if name.is_none() {
+        look.gap("etc/os-release: no PRETTY_NAME to be read");
+    }
+    name
+}
+
+fn cpu_model_of_file(look: &mut Look<'_>) -> Option<String> {
+    let text = look.text("proc/cpuinfo")?;
+    // x86 and most others; POWER says `cpu`
+    let model = ["model name", "cpu"].iter().find_map(|key| {
+        text.lines().find_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            (name.trim() == *key).then(|| value.trim().to_owned()).filter(|value| !value.is_empty())
+        })
+    });
+    if model.is_none() {
+        look.gap("proc/cpuinfo: no model name in it");
+    }
+    model
+}
+
+fn memory_of_file(look: &mut Look<'_>) -> Option<u64> {
+    let text = look.text("proc/meminfo")?;
+    let bytes = kilobytes(&text, "MemTotal:").and_then(|kb| kb.checked_mul(1024));
+    if bytes.is_none() {
+        look.gap("proc/meminfo: no MemTotal in it");
+    }
+    bytes
+}
+
+/// CPUs online; in trees without that file, those that `cpuinfo` lists.
+fn online_cpus(look: &mut Look<'_>) -> Option<CpuSet> {
+    if let Some(cpus) = look.maybe("sys/devices/system/cpu/online").and_then(|text| text.parse().ok()) {
+        return Some(cpus);
+    }
+    let text = look.text("proc/cpuinfo")?;
+    let cpus: CpuSet = text
+        .lines()
+        .filter_map(|line| line.split_once(':').filter(|(name, _)| name.trim() == "processor"))
+        .filter_map(|(_, number)| number.trim().parse().ok())
+        .collect();
+    if cpus.is_empty() {
+        look.gap("proc/cpuinfo: no processor in it");
+        return None;
+    }
+    Some(cpus)
+}
+
+fn sockets(root: &Root, cpus: &CpuSet, look: &mut Look<'_>) -> Option<u32> {
+    let packages: BTreeSet<u32> = cpus.iter().filter_map(|cpu| package_of(root, cpu)).collect();
+    if packages.is_empty() {
+        look.gap("sys/devices/system/cpu/cpu*/topology/physical_package_id: none readable");
+        return None;
+    }
+    u32::try_from(packages.len()).ok()
+}
+
+/// Soft limit of locked memory: bytes, and whether it is unlimited.
+///
+/// Source: proc(5), `/proc/pid/limits`.
+fn memlock(look: &mut Look<'_>) -> (Option<u64>, Option<bool>) {
+    let Some(text) = look.text("proc/self/limits") else {
+        return (None, None);
+    };
+    let soft = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Max locked memory"))
+        .and_then(|rest| rest.split_whitespace().next());
+    match soft {
+        Some("unlimited") => (None, Some(true)),
+        Some(bytes) if bytes.parse::<u64>().is_ok() => (bytes.parse().ok(), Some(false)),
+        _ => {
+            look.gap("proc/self/limits: no locked-memory limit in it");
+            (None, None)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::HostBlock;
+    use crate::model::Topology;
+    use crate::root::Root;
+    use crate::survey::Probe;
+    use crate::survey::testing::Tree;
+
+    fn survey(root: &Root) -> Topology {
+        let mut topology = Topology::default();
+        HostBlock.survey(root, &mut topology).unwrap();
+        topology
+    }
+
+    fn machine() -> Tree {
+        let tree = Tree::new();
+        tree.files(
+            "proc",
+            &[
+                ("sys/kernel/hostname", "n1\n"),
+                ("sys/kernel/osrelease", "6.1.0-13-amd64\n"),
+                ("sys/kernel/numa_balancing", "1\n"),
+                (
+                    "cpuinfo",
+                    "processor\t: 0\nmodel name\t: EPYC 9K84\n\nprocessor\t: 1\nmodel name\t: EPYC 9K84\n",
+                ),
+                ("meminfo", "MemTotal:       2048 kB\nMemFree: 1 kB\n"),
+                (
+                    "self/limits",
+                    "Limit   Soft Limit  Hard Limit  Units\nMax locked memory  8388608  8388608  bytes\n",
+                ),
+            ],
+        );
+        tree.file("etc/os-release", "NAME=Debian\nPRETTY_NAME=\"Debian GNU/Linux 12\"\n");
+        for (cpu, package) in [(0, "0\n"), (1, "1\n")] {
+            tree.file(&format!("sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id"), package);
+        }
+        tree
+    }
+
+    #[test]
+    fn a_copied_tree_tells_the_host() {
+        let topology = survey(&machine().root());
+        let host = &topology.host;
+        assert_eq!((host.hostname.as_deref(), host.kernel.as_deref()), (Some("n1"), Some("6.1.0-13-amd64")));
+        assert_eq!(
+            (host.cpu_model.as_deref(), host.os.as_deref()),
+            (Some("EPYC 9K84"), Some("Debian GNU/Linux 12"))
+        );
+        assert_eq!((host.cpus, host.sockets, host.memory_bytes), (Some(2), Some(2), Some(2048 * 1024)));
+        assert_eq!((host.memlock_bytes, host.memlock_unlimited), (Some(8_388_608), Some(false)));
+        assert_eq!(host.numa_balancing, Some(true));
+        assert_eq!(topology.gaps, []);
+    }
+
+    #[test]
+    fn unlimited_locked_memory_has_no_number_of_bytes() {
+        let tree = machine();
+        tree.file(
+            "proc/self/limits",
+            "Max locked memory         unlimited            unlimited            bytes\n",
+        );
+        let host = survey(&tree.root()).host;
+        assert_eq!((host.memlock_bytes, host.memlock_unlimited), (None, Some(true)));
+    }
+
+    #[test]
+    fn an_empty_tree_gives_gaps_and_no_numbers() {
+        let topology = survey(&Tree::new().root());
+        assert_eq!(topology.host, crate::model::Host::default());
+        let has = |reason: &str| topology.gaps.iter().any(|gap| gap.reason == reason);
+        assert!(
+            has("proc/meminfo: no such file") && has("proc/self/limits: no such file"),
+            "{:?}",
+            topology.gaps
+        );
+    }
+
+    #[test]
+    fn this_machine_has_a_kernel_and_memory() {
+        let host = survey(&Root::live()).host;
+        assert!(host.kernel.is_some() && host.memory_bytes.is_some_and(|bytes| bytes > 0));
+    }
+}

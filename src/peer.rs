@@ -1,12 +1,35 @@
 //! The two ends of a load: what they say to each other, and how they end together.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`message`] | what is said, and in which order |
+//! | [`matching`] | which rail reads from which |
+//! | [`link`] | the connection with its heartbeat |
+//! | [`server`] | `serve` |
+//! | [`client`] | `load` |
+//! | [`engine`] | what both need of a load engine |
 
+pub mod client;
+mod end;
 pub mod engine;
 mod error;
+#[cfg(test)]
+mod fake;
+mod joining;
 pub mod link;
 pub mod matching;
 pub mod message;
 pub mod offer;
+mod plan;
+pub mod server;
+pub mod signals;
 mod subnet;
+mod target;
+#[cfg(test)]
+mod tests;
+mod traffic;
 mod wire;
 
+pub use end::End;
 pub use error::PeerError;
+pub use target::Target;

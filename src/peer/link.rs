@@ -126,7 +126,7 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// The peer is gone or says that it cannot go on.
+    /// The peer is gone, leaves or says that it cannot go on.
     pub async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> Result<T, PeerError> {
         tokio::pin!(work);
         loop {
@@ -134,7 +134,8 @@ impl Link {
                 done = &mut work => return Ok(done),
                 message = self.receive() => {
                     let message = message?;
-                    if self.early.len() >= QUEUE {
+                    let leaves = matches!(message, Message::Bye { .. } | Message::Stop { .. });
+                    if leaves || self.early.len() >= QUEUE {
                         return Err(self.out_of_turn(&message, "nothing"));
                     }
                     self.early.push_back(message);

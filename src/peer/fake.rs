@@ -1,0 +1,198 @@
+//! A host of two rails and an engine that moves nothing, for tests.
+
+use super::end::End;
+use super::engine::{Engine, Opened, Traffic};
+use super::link::Timing;
+use super::message::Hello;
+use super::offer::offers;
+use probes::load::{Endpoint, LoadError, Params, QpAddress, RemoteBuffer, Role, RunningLoad};
+use probes::model::{
+    Gid, GidChoice, GidType, LinkLayer, Load, LoadOp, LoadOrigin, LoadTarget, Rail, RailId, Topology, Worker,
+    WorkerFrame, WorkerPhase,
+};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// What the fake engine does, and what was done with it.
+#[derive(Default)]
+pub(super) struct Fake {
+    /// Devices that cannot be opened.
+    pub broken: Mutex<Vec<String>>,
+    /// Opening never ends.
+    pub hangs: AtomicBool,
+    /// Traffic that has not been dropped.
+    pub alive: Arc<AtomicUsize>,
+    /// How often traffic began.
+    pub begun: Arc<AtomicUsize>,
+}
+
+/// Rails `mlx5_0` in 10.0.0.0/24 and `mlx5_1` in 10.0.1.0/24; `number` is the host's last octet.
+pub(super) fn end(host: &str, number: u8) -> End {
+    end_with(host, number, Arc::new(Fake::default()))
+}
+
+pub(super) fn end_with(host: &str, number: u8, engine: Arc<Fake>) -> End {
+    let rail = |at: u8| Rail {
+        device: format!("mlx5_{at}"),
+        port: 1,
+        link_layer: Some(LinkLayer::Ethernet),
+        state: Some("ACTIVE".to_owned()),
+        path_mtu: Some(4096),
+        gids: vec![Gid {
+            index: 3,
+            address: Ipv4Addr::new(10, 0, at, number).to_ipv6_mapped(),
+            kind: Some(GidType::RoceV2),
+            netdev: None,
+        }],
+        gid: Some(GidChoice { index: 3, reason: String::new() }),
+        ..Rail::default()
+    };
+    let topology = Topology { rails: vec![rail(0), rail(1)], ..Topology::default() };
+    End {
+        me: Hello { host: host.to_owned(), version: "0.1.0".to_owned(), boot_id: Some(host.to_owned()) },
+        offers: offers(&topology, &[], None, None).unwrap(),
+        topology: Arc::new(topology),
+        engine: Arc::new(Shared(engine)),
+        timing: Timing::default(),
+    }
+}
+
+struct Shared(Arc<Fake>);
+
+impl Engine for Shared {
+    fn open(&self, topology: &Topology, rails: &[RailId], params: &Params, role: Role) -> Box<dyn Opened> {
+        let devices = rails.iter().map(|id| topology.rails[id.0].device.clone()).collect::<Vec<_>>();
+        Box::new(FakeOpened { fake: self.0.clone(), devices, params: params.clone(), role })
+    }
+}
+
+struct FakeOpened {
+    fake: Arc<Fake>,
+    devices: Vec<String>,
+    params: Params,
+    role: Role,
+}
+
+impl Opened for FakeOpened {
+    fn endpoints(&mut self) -> Vec<Result<Endpoint, LoadError>> {
+        while self.fake.hangs.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        let broken = self.fake.broken.lock().unwrap();
+        self.devices
+            .iter()
+            .map(|device| {
+                if broken.contains(device) {
+                    return Err(LoadError::Other(format!("{device}: ibv_reg_mr: no memory")));
+                }
+                let qps = (0..self.params.qps).map(|qpn| QpAddress { qpn, psn: 0 }).collect();
+                let bytes = self.params.size_bytes;
+                Ok(Endpoint {
+                    device: device.clone(),
+                    port: 1,
+                    link_layer: LinkLayer::Ethernet,
+                    lid: 0,
+                    gid: Ipv4Addr::LOCALHOST.to_ipv6_mapped(),
+                    gid_index: 3,
+                    gid_type: Some(GidType::RoceV2),
+                    path_mtu: 4096,
+                    qps,
+                    max_initiator_depth: 16,
+                    max_responder_depth: 16,
+                    buffer: (self.role == Role::Target).then_some(RemoteBuffer {
+                        address: 0,
+                        rkey: 1,
+                        bytes,
+                    }),
+                })
+            })
+            .collect()
+    }
+
+    fn connect(self: Box<Self>, peers: Vec<Option<Endpoint>>) -> Result<Arc<dyn Traffic>, LoadError> {
+        self.fake.alive.fetch_add(1, Ordering::SeqCst);
+        Ok(Arc::new(FakeTraffic {
+            devices: self.devices,
+            connected: peers.iter().map(Option::is_some).collect(),
+            going: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
+            alive: self.fake.alive.clone(),
+            begun: self.fake.begun.clone(),
+        }))
+    }
+}
+
+pub(super) struct FakeTraffic {
+    devices: Vec<String>,
+    connected: Vec<bool>,
+    going: AtomicBool,
+    stopped: AtomicBool,
+    alive: Arc<AtomicUsize>,
+    begun: Arc<AtomicUsize>,
+}
+
+impl Drop for FakeTraffic {
+    fn drop(&mut self) {
+        self.alive.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Traffic for FakeTraffic {
+    fn go(&self) {
+        self.going.store(true, Ordering::SeqCst);
+        self.begun.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl RunningLoad for FakeTraffic {
+    fn load(&self) -> Arc<Load> {
+        let worker = |device: &String| Worker {
+            device: device.clone(),
+            cpus: None,
+            buffer_node: None,
+            read_depth: Some(16),
+        };
+        Arc::new(Load {
+            origin: LoadOrigin::Ours,
+            op: LoadOp::Read,
+            transport: Some("fake".to_owned()),
+            loopback: false,
+            target: LoadTarget::Host,
+            devices: self.devices.clone(),
+            size_bytes: None,
+            qps: None,
+            depth: None,
+            read_depth: None,
+            device_read_depth: None,
+            place: None,
+            duration_s: None,
+            warmup_s: None,
+            workers: self.devices.iter().map(worker).collect(),
+            relaxed_ordering: None,
+            pid: None,
+            cpus: None,
+            buffer_node: None,
+            perf_gaps: BTreeMap::new(),
+        })
+    }
+
+    fn workers(&self) -> Vec<WorkerFrame> {
+        let moved = if self.going.load(Ordering::SeqCst) { 1_000_000_000 } else { 0 };
+        let frame = |connected: &bool| WorkerFrame {
+            phase: if *connected { WorkerPhase::Measuring } else { WorkerPhase::Failed },
+            bytes: if *connected { moved } else { 0 },
+            ..WorkerFrame::default()
+        };
+        self.connected.iter().map(frame).collect()
+    }
+
+    fn is_over(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
+
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,233 @@
+//! The plan of a load: made by the client, checked by the server, opened by both.
+
+use super::error::PeerError;
+use super::matching::Matching;
+use super::message::{Line, Plan, Port};
+use super::offer::{Offer, listed};
+use probes::load::{Endpoint, Params, Place, Role};
+use probes::model::{GidChoice, RailId, Topology};
+
+/// Bounds of what a client may ask for; those of the command line.
+const MOST_QPS: u32 = 4096;
+const MOST_DEPTH: u32 = 16384;
+const MOST_READ_DEPTH: u32 = 255;
+/// Largest message of a queue pair, IBTA 1.4 section 9.7.3.
+const MOST_SIZE_BYTES: u64 = 1 << 31;
+const PATH_MTUS: [u32; 5] = [256, 512, 1024, 2048, 4096];
+
+impl Plan {
+    /// The plan for rails that go together.
+    ///
+    /// # Errors
+    ///
+    /// The path MTU asked for is larger than one that a pair can do.
+    pub fn new(
+        matching: &Matching,
+        ours: &[Offer],
+        theirs: &[Offer],
+        params: Params,
+    ) -> Result<Self, PeerError> {
+        let mut lines = Vec::new();
+        for pair in &matching.pairs {
+            let (Some(our), Some(their)) = (ours.get(pair.ours), theirs.get(pair.theirs)) else { continue };
+            let port =
+                |offer: &Offer, gid_index| Port { device: offer.device.clone(), port: offer.port, gid_index };
+            lines.push(Line { client: port(our, pair.our_gid), server: port(their, pair.their_gid) });
+            let active = our.path_mtu.into_iter().chain(their.path_mtu).min();
+            if let (Some(asked), Some(active)) = (params.path_mtu, active)
+                && asked > active
+            {
+                return Err(PeerError::BadPlan(format!(
+                    "path MTU {asked} is more than {} and the peer's {} can do: {active}; \
+                     raise the MTU of both netdevs or ask for less",
+                    our.device, their.device
+                )));
+            }
+        }
+        Ok(Self { lines, params })
+    }
+
+    /// The port of each line on the given end.
+    pub fn ports(&self, role: Role) -> impl ExactSizeIterator<Item = &Port> {
+        self.lines.iter().map(move |line| match role {
+            Role::Reader => &line.client,
+            Role::Target => &line.server,
+        })
+    }
+
+    /// Checks what a client sent against the rails that were offered and against our bounds.
+    ///
+    /// # Errors
+    ///
+    /// In words: which rail or parameter, and what is allowed.
+    pub fn check(&self, offers: &[Offer]) -> Result<(), PeerError> {
+        self.check_rails(offers).and_then(|()| self.check_params()).map_err(PeerError::BadPlan)
+    }
+
+    fn check_rails(&self, offers: &[Offer]) -> Result<(), String> {
+        if self.lines.is_empty() {
+            return Err("the plan has no rails".to_owned());
+        }
+        for (at, line) in self.lines.iter().enumerate() {
+            let Port { device, port, gid_index } = &line.server;
+            let offer = offers.iter().find(|o| o.device == *device && o.port == *port);
+            let offer = offer.ok_or_else(|| format!("{device} port {port} is not offered"))?;
+            if !offer.is_active() {
+                return Err(format!("{device} port {port} is not ACTIVE"));
+            }
+            if !offer.gids.iter().any(|g| g.index == *gid_index) {
+                let known: Vec<u32> = offer.gids.iter().map(|g| g.index).collect();
+                return Err(format!(
+                    "{device} port {port} has nothing at GID index {gid_index}; it has {}",
+                    listed(&known, "none")
+                ));
+            }
+            if self.lines[..at].iter().any(|l| l.server.device == *device && l.server.port == *port) {
+                return Err(format!("{device} port {port} is in the plan twice"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_params(&self) -> Result<(), String> {
+        let p = &self.params;
+        let within = |what: &str, value: u64, most: u64| {
+            if (1..=most).contains(&value) {
+                Ok(())
+            } else {
+                Err(format!("{what} {value}: 1 to {most} are possible"))
+            }
+        };
+        within("qps", p.qps.into(), MOST_QPS.into())?;
+        within("depth", p.depth.into(), MOST_DEPTH.into())?;
+        within("size", p.size_bytes, MOST_SIZE_BYTES)?;
+        within("read depth", p.read_depth.unwrap_or(1).into(), MOST_READ_DEPTH.into())?;
+        within("timeout", p.timeout.into(), 31)?;
+        match p.path_mtu {
+            Some(mtu) if !PATH_MTUS.contains(&mtu) => {
+                Err(format!("path MTU {mtu}: {} are possible", listed(&PATH_MTUS, "none")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What this end opens: the rails in the order of the plan, and the topology with the GIDs agreed on.
+    ///
+    /// The server's buffers lie on the NIC's own node whatever the client asks for its own: a placement
+    /// names nodes of one host.
+    ///
+    /// # Errors
+    ///
+    /// A rail of the plan is not in the topology.
+    pub fn for_end(
+        &self,
+        role: Role,
+        topology: &Topology,
+    ) -> Result<(Topology, Vec<RailId>, Params), PeerError> {
+        let mut topology = topology.clone();
+        let mut rails = Vec::new();
+        for Port { device, port, gid_index } in self.ports(role) {
+            let found = topology.rails_with_id().find(|(_, r)| r.device == *device && r.port == *port);
+            let Some((id, _)) = found else {
+                return Err(PeerError::BadPlan(format!("{device} port {port} is no longer there")));
+            };
+            topology.rails[id.0].gid =
+                Some(GidChoice { index: *gid_index, reason: "agreed with the peer".to_owned() });
+            rails.push(id);
+        }
+        let params = match role {
+            Role::Reader => self.params.clone(),
+            Role::Target => Params { place: Place::Local, ..self.params.clone() },
+        };
+        Ok((topology, rails, Params { gid_index: None, ..params }))
+    }
+
+    /// Checks an end that the peer sent for a line.
+    ///
+    /// # Errors
+    ///
+    /// In words: it does not fit the plan.
+    pub fn check_endpoint(&self, theirs: &Endpoint, ours: &Endpoint, their_role: Role) -> Result<(), String> {
+        if theirs.link_layer != ours.link_layer {
+            return Err("the link layers differ".to_owned());
+        }
+        if theirs.qps.len() != ours.qps.len() {
+            return Err(format!("it opened {} queue pairs, not {}", theirs.qps.len(), ours.qps.len()));
+        }
+        let bytes = theirs.buffer.map_or(0, |b| b.bytes);
+        if their_role == Role::Target && bytes < self.params.size_bytes {
+            return Err(format!("its buffer of {bytes} bytes is smaller than a message"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::peer::fake;
+    use crate::peer::matching::matching;
+    use crate::peer::message::Plan;
+    use probes::load::{Params, Place, Role};
+
+    fn plan() -> Plan {
+        let (ours, theirs) = (fake::end("n1", 1).offers, fake::end("n2", 2).offers);
+        Plan::new(&matching(&ours, &theirs), &ours, &theirs, Params::default()).unwrap()
+    }
+
+    /// What the server says to a plan that was changed so.
+    fn said(change: impl FnOnce(&mut Plan)) -> String {
+        let mut plan = plan();
+        change(&mut plan);
+        plan.check(&fake::end("n2", 2).offers).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_plan_that_was_offered_is_accepted() {
+        plan().check(&fake::end("n2", 2).offers).unwrap();
+    }
+
+    #[test]
+    fn a_hostile_plan_is_refused_in_words() {
+        assert_eq!(said(|p| p.lines.clear()), "the plan has no rails");
+        assert_eq!(said(|p| p.lines[0].server.device = "x".to_owned()), "x port 1 is not offered");
+        assert_eq!(
+            said(|p| p.lines[0].server.gid_index = 9),
+            "mlx5_0 port 1 has nothing at GID index 9; it has 3"
+        );
+        assert_eq!(said(|p| p.lines[1] = p.lines[0].clone()), "mlx5_0 port 1 is in the plan twice");
+        assert_eq!(said(|p| p.params.qps = 0), "qps 0: 1 to 4096 are possible");
+        assert_eq!(said(|p| p.params.qps = 1 << 20), "qps 1048576: 1 to 4096 are possible");
+        assert_eq!(
+            said(|p| p.params.size_bytes = 1 << 40),
+            "size 1099511627776: 1 to 2147483648 are possible"
+        );
+        assert_eq!(
+            said(|p| p.params.path_mtu = Some(9000)),
+            "path MTU 9000: 256, 512, 1024, 2048, 4096 are possible"
+        );
+    }
+
+    #[test]
+    fn a_path_mtu_that_one_end_cannot_do_is_refused_before_anything_is_opened() {
+        let (mut ours, theirs) = (fake::end("n1", 1).offers, fake::end("n2", 2).offers);
+        ours[1].path_mtu = Some(1024);
+        let params = Params { path_mtu: Some(4096), ..Params::default() };
+        let error = Plan::new(&matching(&ours, &theirs), &ours, &theirs, params).unwrap_err();
+        assert!(error.to_string().starts_with("path MTU 4096 is more than mlx5_1"), "{error}");
+    }
+
+    #[test]
+    fn each_end_opens_its_own_rails_with_the_gids_agreed_on() {
+        let mut plan = plan();
+        plan.params.place = Place::Nodes { cpu: 1, mem: 0 };
+        plan.params.gid_index = Some(3);
+        plan.lines[1].server.gid_index = 7;
+        let end = fake::end("n2", 2);
+        let (topology, rails, params) = plan.for_end(Role::Target, &end.topology).unwrap();
+        assert_eq!(rails.iter().map(|r| r.0).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(topology.rails[1].gid.as_ref().unwrap().index, 7);
+        assert_eq!((params.place, params.gid_index), (Place::Local, None));
+        let (_, _, params) = plan.for_end(Role::Reader, &end.topology).unwrap();
+        assert_eq!((params.place, params.gid_index), (Place::Nodes { cpu: 1, mem: 0 }, None));
+    }
+}

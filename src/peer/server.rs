@@ -1,0 +1,268 @@
+//! `serve`: one client at a time, until told to stop.
+
+use super::end::End;
+use super::error::PeerError;
+use super::joining::join;
+use super::link::{Link, printable};
+use super::message::{Hello, Message, Plan, Progress};
+use super::offer::listed;
+use probes::load::Role;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until, timeout};
+
+/// Takes a line for people.
+pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Listens at `address`.
+///
+/// # Errors
+///
+/// The port is taken, not allowed, or the address is not of this host.
+pub async fn listen(address: SocketAddr) -> Result<TcpListener, PeerError> {
+    use std::io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
+    TcpListener::bind(address).await.map_err(|cause| {
+        let hint = match cause.kind() {
+            AddrInUse => "another `railscope serve`? stop it, or choose a port with --listen ADDR:PORT",
+            AddrNotAvailable => "the address is not one of this host; leave it out or see `ip address`",
+            PermissionDenied => "ports below 1024 need root; choose a higher one with --listen ADDR:PORT",
+            _ => "choose another with --listen ADDR:PORT",
+        };
+        PeerError::Listen { address: address.to_string(), cause, hint }
+    })
+}
+
+/// Serves clients until `stopped` says what stopped it; then tells a client that is there, and returns
+/// when that one has let go.
+pub async fn serve(listener: TcpListener, end: End, say: Say, stopped: impl Future<Output = &'static str>) {
+    let (ending, ended) = watch::channel(None);
+    let server = Server { end: Arc::new(end), say, place: Arc::default(), ended };
+    let mut clients = JoinSet::new();
+    tokio::pin!(stopped);
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, address)) => {
+                    clients.spawn(server.clone().attend(stream, address));
+                }
+                // out of files, or the client is gone already: the next one may do better
+                Err(error) => {
+                    (server.say)(&format!("a client could not be accepted: {error}"));
+                    tokio::time::sleep(server.end.timing.keep_alive).await;
+                }
+            },
+            Some(_) = clients.join_next() => {}
+            reason = &mut stopped => {
+                ending.send_replace(Some(reason));
+                break;
+            }
+        }
+    }
+    drop(listener);
+    let limit = server.end.timing.farewell * 2;
+    let _ = timeout(limit, async { while clients.join_next().await.is_some() {} }).await;
+}
+
+#[derive(Clone)]
+struct Server {
+    end: Arc<End>,
+    say: Say,
+    place: Arc<Mutex<Option<Guest>>>,
+    ended: watch::Receiver<Option<&'static str>>,
+}
+
+/// The client that is being served.
+struct Guest {
+    name: String,
+    since: Instant,
+}
+
+/// Frees the place of a client when it goes.
+struct Seat(Arc<Mutex<Option<Guest>>>);
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        *lock(&self.0) = None;
+    }
+}
+
+fn lock(place: &Mutex<Option<Guest>>) -> MutexGuard<'_, Option<Guest>> {
+    place.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Server {
+    async fn attend(self, stream: TcpStream, address: SocketAddr) {
+        // messages are small and wait for answers
+        let _ = stream.set_nodelay(true);
+        let mut link = match Link::greet(stream, address.to_string(), self.end.timing).await {
+            Ok(link) => link,
+            Err(error) => return self.tell(&error.to_string()),
+        };
+        match self.receive(&mut link, address).await {
+            Ok(()) => {}
+            Err(error) => {
+                let (error_text, name) = (error.to_string(), link.peer());
+                let named = error_text.contains(name);
+                self.tell(&if named { error_text } else { format!("{name}: {error_text}") });
+                let parting = match &error {
+                    PeerError::StoppedHere(reason) => {
+                        Some(Message::Bye { reason: format!("`railscope serve` was stopped by {reason}") })
+                    }
+                    error if error.is_ours() => Some(Message::Error { text: error.to_string() }),
+                    _ => None,
+                };
+                if let Some(parting) = parting {
+                    let _ = link.send(parting).await;
+                }
+            }
+        }
+        link.close().await;
+    }
+
+    fn tell(&self, line: &str) {
+        (self.say)(line);
+    }
+
+    /// Everything with one client; the error is told to it where it can be.
+    async fn receive(&self, link: &mut Link, address: SocketAddr) -> Result<(), PeerError> {
+        let limit = link.timing().answer;
+        let hello = match link.next_within(limit, "its name").await? {
+            Message::Hello(hello) => hello,
+            other => return Err(link.out_of_turn(&other, "`hello`")),
+        };
+        let host = printable(&hello.host);
+        link.rename(format!("{host} ({})", address.ip().to_canonical()));
+        let Some(seat) = self.take_seat(link.peer()) else {
+            let (with, for_s) = {
+                let place = lock(&self.place);
+                place.as_ref().map_or((String::new(), 0), |g| (g.name.clone(), g.since.elapsed().as_secs()))
+            };
+            self.tell(&format!("{}: turned away, busy with {with}", link.peer()));
+            return link.send(Message::Busy { with, for_s }).await;
+        };
+        let mut ended = self.ended.clone();
+        let (plan, traffic) = tokio::select! {
+            joined = self.negotiate(link, &hello) => joined?,
+            reason = stopped(&mut ended) => return Err(PeerError::StoppedHere(reason)),
+        };
+        let done = self.watch(link, &plan, &mut ended).await;
+        // the client has stopped or is gone: its reads find nobody from here on
+        let _ = timeout(link.timing().farewell, tokio::task::spawn_blocking(move || drop(traffic))).await;
+        drop(seat);
+        if done.is_ok() {
+            link.send(Message::Bye { reason: "done".to_owned() }).await?;
+        }
+        done
+    }
+
+    fn take_seat(&self, name: &str) -> Option<Seat> {
+        let mut place = lock(&self.place);
+        if place.is_some() {
+            return None;
+        }
+        *place = Some(Guest { name: name.to_owned(), since: Instant::now() });
+        Some(Seat(self.place.clone()))
+    }
+
+    /// From `hello` to `go`.
+    async fn negotiate(
+        &self,
+        link: &mut Link,
+        hello: &Hello,
+    ) -> Result<(Plan, Arc<dyn super::engine::Traffic>), PeerError> {
+        let limit = link.timing().answer;
+        link.send(Message::Hello(self.end.me.clone())).await?;
+        link.send(Message::Rails { rails: self.end.offers.clone() }).await?;
+        let plan = match link.next_within(limit, "its plan").await? {
+            Message::Plan(plan) => plan,
+            other => return Err(link.out_of_turn(&other, "`plan`")),
+        };
+        plan.check(&self.end.offers)?;
+        let here =
+            if self.end.me.is_same_machine(hello) { " (this machine: loopback, no fabric)" } else { "" };
+        let rails: Vec<&str> = plan.ports(Role::Target).map(|p| p.device.as_str()).collect();
+        let params = &plan.params;
+        self.tell(&format!(
+            "{}: reads {} B x {} queue pairs from {}{here}",
+            link.peer(),
+            params.size_bytes,
+            params.qps,
+            listed(&rails, "no rail")
+        ));
+        let joined = join(link, &self.end, &plan, Role::Target).await?;
+        for line in &joined.left_out {
+            self.tell(&format!("{}: left out: {line}", link.peer()));
+        }
+        match link.next_within(link.timing().opening, "its word to go").await? {
+            Message::Go => joined.traffic.go(),
+            other => return Err(link.out_of_turn(&other, "`go`")),
+        }
+        Ok((plan, joined.traffic))
+    }
+
+    /// From `go` to `bye`.
+    async fn watch(
+        &self,
+        link: &mut Link,
+        plan: &Plan,
+        ended: &mut watch::Receiver<Option<&'static str>>,
+    ) -> Result<(), PeerError> {
+        let mut so_far = Progress::default();
+        let mut patience = None;
+        loop {
+            let message = tokio::select! {
+                message = link.next() => message?,
+                reason = stopped(ended), if patience.is_none() => {
+                    patience = Some(Instant::now() + link.timing().farewell);
+                    let reason = format!("`railscope serve` was stopped by {reason}");
+                    link.send(Message::Stop { reason }).await?;
+                    continue;
+                }
+                () = sleep_until(patience.unwrap_or_else(Instant::now)), if patience.is_some() => {
+                    return Err(PeerError::Late {
+                        peer: link.peer().to_owned(),
+                        wanted: "its goodbye",
+                        seconds: link.timing().farewell.as_secs_f64(),
+                    });
+                }
+            };
+            match message {
+                Message::Progress(progress) => {
+                    for device in progress.failed.iter().filter(|d| !so_far.failed.contains(d)) {
+                        self.tell(&format!("{}: its {} failed", link.peer(), printable(device)));
+                    }
+                    so_far = progress;
+                }
+                Message::Bye { reason } => {
+                    self.tell(&format!("{}: {}; {}", link.peer(), printable(&reason), result(&so_far, plan)));
+                    return Ok(());
+                }
+                other => return Err(link.out_of_turn(&other, "`progress` or `bye`")),
+            }
+        }
+    }
+}
+
+/// What a load has moved, in one phrase.
+fn result(progress: &Progress, plan: &Plan) -> String {
+    let gb = progress.bytes as f64 / 1e9;
+    let rate = if progress.seconds > 0.0 { gb / progress.seconds } else { 0.0 };
+    format!(
+        "{gb:.3} GB in {:.1} s over {} of {} rails, {rate:.3} GB/s with warm-up",
+        progress.seconds,
+        plan.lines.len().saturating_sub(progress.failed.len()),
+        plan.lines.len()
+    )
+}
+
+/// Waits until this end is told to stop.
+async fn stopped(ended: &mut watch::Receiver<Option<&'static str>>) -> &'static str {
+    match ended.wait_for(Option::is_some).await.map(|reason| *reason) {
+        Ok(Some(reason)) => reason,
+        // the sender lives as long as the server does
+        _ => std::future::pending().await,
+    }
+}

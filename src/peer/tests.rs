@@ -1,0 +1,255 @@
+//! Both ends over loopback TCP, with an engine that moves nothing.
+
+use super::client::{Agreed, Ended, attend, negotiate};
+use super::engine::Traffic;
+use super::error::PeerError;
+use super::fake::{self, Fake};
+use super::link::Link;
+use super::server::{listen, serve};
+use super::target::Target;
+use super::{End, server::Say};
+use probes::load::Params;
+use std::future::pending;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// A server, what it said, and how to stop it.
+struct Served {
+    address: SocketAddr,
+    engine: Arc<Fake>,
+    said: Arc<Mutex<Vec<String>>>,
+    stop: Option<oneshot::Sender<&'static str>>,
+    task: JoinHandle<()>,
+}
+
+impl Served {
+    async fn new() -> Self {
+        let engine = Arc::new(Fake::default());
+        let end = fake::end_with("n2", 2, engine.clone());
+        let listener = listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let heard = said.clone();
+        let say: Say = Arc::new(move |line: &str| heard.lock().unwrap().push(line.to_owned()));
+        let (stop, stopped) = oneshot::channel();
+        let task = tokio::spawn(serve(listener, end, say, async { stopped.await.unwrap_or("the test") }));
+        Self { address, engine, said, stop: Some(stop), task }
+    }
+
+    fn target(&self) -> Target {
+        Target { host: self.address.ip().to_string(), port: self.address.port() }
+    }
+
+    async fn join(&self, end: &End) -> Result<(Link, Agreed, Arc<dyn Traffic>), PeerError> {
+        negotiate(end, &self.target(), Params::default(), &mut pin!(pending())).await
+    }
+
+    /// The lines said so far; ports of clients are left out.
+    fn lines(&self) -> Vec<String> {
+        self.said.lock().unwrap().clone()
+    }
+
+    async fn stop(mut self) -> Vec<String> {
+        self.stop.take().unwrap().send("Ctrl-C").unwrap();
+        (&mut self.task).await.unwrap();
+        self.lines()
+    }
+}
+
+/// Lets the load begin; `finish` ends it.
+fn run(link: Link, traffic: Arc<dyn Traffic>) -> (JoinHandle<Ended>, oneshot::Sender<()>) {
+    let (go, may_go) = oneshot::channel();
+    let (finish, finished) = oneshot::channel();
+    go.send(()).unwrap();
+    let attended =
+        tokio::spawn(async move { attend(link, traffic, may_go, finished, &mut pin!(pending())).await });
+    (attended, finish)
+}
+
+#[tokio::test]
+async fn a_load_is_agreed_run_and_ended_on_both_ends() {
+    let server = Served::new().await;
+    let (link, agreed, traffic) = server.join(&fake::end("n1", 1)).await.unwrap();
+    assert_eq!((agreed.peer.host.as_str(), agreed.loopback, agreed.plan.lines.len()), ("n2", false, 2));
+    let (attended, finish) = run(link, traffic.clone());
+    finish.send(()).unwrap();
+    assert!(matches!(attended.await.unwrap(), Ended::Here));
+    assert!(traffic.is_over());
+    assert_eq!(server.engine.alive.load(Ordering::SeqCst), 0);
+    let lines = server.stop().await;
+    assert_eq!(lines[0], "n1 (127.0.0.1): reads 65536 B x 4 queue pairs from mlx5_0, mlx5_1");
+    assert!(lines[1].starts_with("n1 (127.0.0.1): done; 2.000 GB in "), "{}", lines[1]);
+    assert!(lines[1].contains("over 2 of 2 rails"), "{}", lines[1]);
+}
+
+#[tokio::test]
+async fn the_server_goes_on_after_a_client_left() {
+    let server = Served::new().await;
+    for _ in 0..3 {
+        let (link, _, traffic) = server.join(&fake::end("n1", 1)).await.unwrap();
+        let (attended, finish) = run(link, traffic);
+        finish.send(()).unwrap();
+        attended.await.unwrap();
+    }
+    assert_eq!(server.stop().await.len(), 6);
+}
+
+#[tokio::test]
+async fn one_machine_at_both_ends_is_loopback() {
+    let server = Served::new().await;
+    let (_link, agreed, _traffic) = server.join(&fake::end("n2", 1)).await.unwrap();
+    assert!(agreed.loopback);
+    assert!(server.lines()[0].ends_with("(this machine: loopback, no fabric)"), "{:?}", server.lines());
+}
+
+#[tokio::test]
+async fn a_second_client_is_told_who_is_served() {
+    let server = Served::new().await;
+    let (_link, _, _traffic) = server.join(&fake::end("n1", 1)).await.unwrap();
+    let error = server.join(&fake::end("n3", 3)).await.err().unwrap().to_string();
+    assert!(error.contains("is busy: it serves n1 (127.0.0.1) since 0 s"), "{error}");
+    assert_eq!(server.lines()[1], "n3 (127.0.0.1): turned away, busy with n1 (127.0.0.1)");
+}
+
+#[tokio::test]
+async fn stopping_the_server_ends_the_load_with_its_reason() {
+    let server = Served::new().await;
+    let engine = server.engine.clone();
+    let (link, _, traffic) = server.join(&fake::end("n1", 1)).await.unwrap();
+    let (attended, _finish) = run(link, traffic.clone());
+    while engine.begun.load(Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
+    let lines = server.stop().await;
+    let Ended::There(reason) = attended.await.unwrap() else { panic!("the server was stopped") };
+    assert_eq!(reason, "`railscope serve` was stopped by Ctrl-C");
+    assert!(traffic.is_over());
+    assert_eq!(engine.alive.load(Ordering::SeqCst), 0);
+    let last = lines.last().unwrap();
+    assert!(last.starts_with("n1 (127.0.0.1): stopped: `railscope serve` was stopped by Ctrl-C;"), "{last}");
+}
+
+#[tokio::test]
+async fn a_server_stopped_while_opening_tells_the_client() {
+    let server = Served::new().await;
+    let client = Arc::new(Fake::default());
+    client.hangs.store(true, Ordering::SeqCst);
+    let end = fake::end_with("n1", 1, client.clone());
+    let target = server.target();
+    let joining = tokio::spawn(async move {
+        negotiate(&end, &target, Params::default(), &mut pin!(pending())).await.err().unwrap()
+    });
+    while server.lines().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    server.stop().await;
+    let error = joining.await.unwrap().to_string();
+    client.hangs.store(false, Ordering::SeqCst);
+    assert_eq!(error, "n2 (127.0.0.1) left: `railscope serve` was stopped by Ctrl-C");
+}
+
+#[tokio::test]
+async fn a_client_that_is_killed_frees_the_server() {
+    let server = Served::new().await;
+    let (link, _, traffic) = server.join(&fake::end("n1", 1)).await.unwrap();
+    drop((link, traffic));
+    while server.lines().len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    assert!(
+        server.lines()[1].contains("closed the control connection without a word"),
+        "{:?}",
+        server.lines()
+    );
+    server.join(&fake::end("n3", 3)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_rail_that_fails_on_one_end_is_left_out_on_both() {
+    let server = Served::new().await;
+    server.engine.broken.lock().unwrap().push("mlx5_1".to_owned());
+    let (link, agreed, traffic) = server.join(&fake::end("n1", 1)).await.unwrap();
+    assert_eq!(agreed.left_out, ["n2 (127.0.0.1): mlx5_1: ibv_reg_mr: no memory"]);
+    let (attended, finish) = run(link, traffic);
+    finish.send(()).unwrap();
+    attended.await.unwrap();
+    let lines = server.stop().await;
+    assert_eq!(lines[1], "n1 (127.0.0.1): left out: mlx5_1: ibv_reg_mr: no memory");
+    assert!(lines.last().unwrap().contains("1.000 GB in"), "{lines:?}");
+    assert!(lines.last().unwrap().contains("over 1 of 2 rails"), "{lines:?}");
+}
+
+#[tokio::test]
+async fn no_rail_at_all_is_an_error_on_both_ends() {
+    let server = Served::new().await;
+    let client = Arc::new(Fake::default());
+    client.broken.lock().unwrap().extend(["mlx5_0".to_owned(), "mlx5_1".to_owned()]);
+    let error = server.join(&fake::end_with("n1", 1, client)).await.err().unwrap().to_string();
+    assert_eq!(error, "mlx5_0: ibv_reg_mr: no memory; mlx5_1: ibv_reg_mr: no memory");
+    let lines = server.stop().await;
+    assert!(lines[1].starts_with("n1 (127.0.0.1): mlx5_0: ibv_reg_mr"), "{lines:?}");
+}
+
+#[tokio::test]
+async fn rails_that_do_not_go_together_are_named_with_the_reason() {
+    let server = Served::new().await;
+    let mut end = fake::end("n1", 1);
+    for offer in &mut end.offers {
+        offer.state = Some("DOWN".to_owned());
+    }
+    let error = server.join(&end).await.err().unwrap().to_string();
+    assert_eq!(
+        error,
+        "no rail of this host goes with one of n2 (127.0.0.1): mlx5_0: it is DOWN, mlx5_1: it is DOWN"
+    );
+}
+
+#[tokio::test]
+async fn garbage_and_other_versions_do_not_disturb_the_server() {
+    let server = Served::new().await;
+    for bytes in
+        [&b"GET / HTTP/1.1\r\nHost: n2\r\n\r\n"[..], b"railscope 9 3.0.0\n", b"\0\0\0\0\0\0\0\0\0\0\0\0"]
+    {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(bytes).await.unwrap();
+        let mut heard = Vec::new();
+        // a reset is as good an end as any
+        let _ = stream.read_to_end(&mut heard).await;
+    }
+    server.join(&fake::end("n1", 1)).await.unwrap();
+    let lines = server.lines();
+    assert!(lines[0].contains("is not railscope (a web browser or probe)"), "{lines:?}");
+    assert!(lines[1].contains("runs railscope 3.0.0 (control protocol 9)"), "{lines:?}");
+    assert!(lines[2].contains("is not railscope (it says"), "{lines:?}");
+}
+
+#[tokio::test]
+async fn a_peer_that_is_not_there_is_one_clear_line() {
+    let server = Served::new().await;
+    let target = server.target();
+    server.stop().await;
+    let error = negotiate(&fake::end("n1", 1), &target, Params::default(), &mut pin!(pending())).await;
+    let error = error.err().unwrap().to_string();
+    assert!(
+        error.contains(&format!("cannot reach 127.0.0.1:{}: Connection refused", target.port)),
+        "{error}"
+    );
+    assert!(error.contains("is `railscope serve` running there"), "{error}");
+}
+
+#[tokio::test]
+async fn a_port_in_use_is_one_clear_line() {
+    let server = Served::new().await;
+    let error = listen(server.address).await.unwrap_err().to_string();
+    assert!(
+        error.starts_with(&format!("cannot listen on {}: Address already in use", server.address)),
+        "{error}"
+    );
+    assert!(error.contains("choose a port with --listen ADDR:PORT"), "{error}");
+}

@@ -24,6 +24,7 @@ pub mod peer;
 pub mod rules;
 pub mod session;
 pub mod settings;
+pub mod sim;
 pub mod timeline;
 
 /// Name and version, as every session and report carries them.

@@ -1,0 +1,200 @@
+//! The simulated node: two sockets, eight bonds of two 200 Gb/s legs, PCIe Gen5 x16.
+
+use super::scenario::{Fault, Scenario};
+use probes::model::{
+    Bond, CpuSet, Gid, GidChoice, GidType, Hop, Host, Leg, LinkLayer, NumaNode, PciePath, Rail, Topology,
+};
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// Bonds of the node.
+pub(super) const BONDS: std::ops::RangeInclusive<u32> = 1..=8;
+/// Speed of one leg.
+const LEG_GBIT_PER_S: f64 = 200.0;
+/// Cores of one socket, each with two threads.
+const CORES: u32 = 96;
+/// Bus of each bond's card, in slot order; the first four sit below socket 0.
+const BUSES: [u8; 8] = [0x11, 0x2b, 0x41, 0x5d, 0x91, 0xab, 0xc1, 0xdd];
+/// Counters that a healthy rail has and that stand still on this node, with what they had when the session began.
+/// Lifetime totals are seldom 0 on a real node, and prove nothing.
+pub(super) const QUIET_COUNTERS: [(&str, u64); 16] = [
+    ("port/link_downed", 1),
+    ("port/link_error_recovery", 0),
+    ("port/local_link_integrity_errors", 0),
+    ("port/port_rcv_errors", 0),
+    ("port/port_xmit_discards", 0),
+    ("port/symbol_error", 0),
+    ("hw/duplicate_request", 12),
+    ("hw/implied_nak_seq_err", 0),
+    ("hw/local_ack_timeout_err", 3),
+    ("hw/np_cnp_sent", 48_211),
+    ("hw/np_ecn_marked_roce_packets", 48_502),
+    ("hw/out_of_buffer", 0),
+    ("hw/out_of_sequence", 1207),
+    ("hw/packet_seq_err", 9),
+    ("hw/rnr_nak_retry_err", 0),
+    ("hw/rp_cnp_handled", 51_930),
+];
+
+/// The node as a survey would find it.
+pub(super) fn topology(scenario: Scenario) -> Topology {
+    let mut topology = Topology {
+        host: host(),
+        numa: (0..2).map(numa_node).collect(),
+        rails: BONDS.map(|bond| rail(bond, scenario.fault(bond))).collect(),
+        ..Topology::default()
+    };
+    topology.gap("processes", "host", "simulated: no process runs on a simulated node");
+    topology.gap("host", "host", "ofed: the simulated node runs in-tree drivers");
+    topology
+}
+
+fn host() -> Host {
+    Host {
+        hostname: Some("simulated".into()),
+        kernel: Some("6.8.0-simulated".into()),
+        os: Some("Simulated Linux".into()),
+        cpu_model: Some("AMD EPYC 9654 96-Core Processor".into()),
+        sockets: Some(2),
+        cpus: Some(4 * CORES),
+        memory_bytes: Some(2 * NODE_MEMORY_BYTES),
+        rdma_core: Some("50.0".into()),
+        ofed: None,
+        memlock_bytes: None,
+        memlock_unlimited: Some(true),
+        numa_balancing: Some(false),
+        iommu: Some("passthrough".into()),
+        cpuset_cpus: Some((0..4 * CORES).collect()),
+        cpuset_mems: Some((0..2).collect()),
+    }
+}
+
+const NODE_MEMORY_BYTES: u64 = 768 << 30;
+
+fn cpus(node: u32) -> CpuSet {
+    let first = node * CORES;
+    (first..first + CORES).chain(2 * CORES + first..3 * CORES + first).collect()
+}
+
+fn numa_node(node: u32) -> NumaNode {
+    NumaNode {
+        node,
+        cpus: Some(cpus(node)),
+        memory_bytes: Some(NODE_MEMORY_BYTES),
+        socket: Some(node),
+        distances: BTreeMap::from([(node, 10), (1 - node, 32)]),
+    }
+}
+
+fn rail(bond: u32, fault: Option<Fault>) -> Rail {
+    let bus = BUSES[bond as usize - 1];
+    let node = u32::from(bus >= 0x80);
+    let netdev = format!("bond{bond}");
+    Rail {
+        device: format!("mlx5_bond_{bond}"),
+        port: 1,
+        netdev: Some(netdev.clone()),
+        driver: Some("mlx5_core".into()),
+        is_vf: Some(false),
+        link_layer: Some(LinkLayer::Ethernet),
+        node_type: Some("CA".into()),
+        state: Some("ACTIVE".into()),
+        phys_state: Some("LinkUp".into()),
+        numa_node: Some(node),
+        local_cpus: Some(cpus(node)),
+        firmware: Some("28.39.1002".into()),
+        board_id: Some("MT_0000000834".into()),
+        system_image_guid: Some(format!("5c25:7303:00a0:{bond:02x}00")),
+        // sysfs shows one leg's rate for a bond
+        rate_text: Some("200 Gb/sec (2X NDR)".into()),
+        line_gbit_per_s: Some(2.0 * LEG_GBIT_PER_S),
+        path_mtu: Some(4096),
+        max_path_mtu: Some(4096),
+        netdev_mtu: Some(4200),
+        gids: gids(bond, &netdev),
+        gid: Some(GidChoice { index: 3, reason: "RoCE v2, routable IPv4, on this device's netdev".into() }),
+        pcie: Some(pcie(bus, fault)),
+        bond: Some(Bond {
+            netdev,
+            mode: Some("802.3ad".into()),
+            xmit_hash_policy: Some("layer3+4".into()),
+            lag_port_select: Some("hash".into()),
+            legs: (0..2).map(|leg| self::leg(bus, leg)).collect(),
+        }),
+        max_read_depth: Some(16),
+        uverbs: Some(format!("/dev/infiniband/uverbs{}", bond - 1)),
+        counters: QUIET_COUNTERS.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        ..Rail::default()
+    }
+}
+
+/// Link-local and IPv4, each as RoCE v1 and v2: what mlx5 fills a table with once the bond has its address.
+fn gids(bond: u32, netdev: &str) -> Vec<Gid> {
+    let group = u16::try_from(bond).unwrap_or_default();
+    let link_local = Ipv6Addr::new(0xfe80, 0, 0, 0, 0x5e25, 0x73ff, 0xfea0, group << 8);
+    let routable = Ipv4Addr::new(10, 0, u8::try_from(bond).unwrap_or_default(), 1).to_ipv6_mapped();
+    let entry =
+        |index, address, kind| Gid { index, address, kind: Some(kind), netdev: Some(netdev.to_owned()) };
+    vec![
+        entry(0, link_local, GidType::IbOrRoceV1),
+        entry(1, link_local, GidType::RoceV2),
+        entry(2, routable, GidType::IbOrRoceV1),
+        entry(3, routable, GidType::RoceV2),
+    ]
+}
+
+fn pcie(bus: u8, fault: Option<Fault>) -> PciePath {
+    let address = format!("0000:{bus:02x}:00.0");
+    let gen5 = Some(32.0);
+    let hop = Hop {
+        address: address.clone(),
+        upstream: Some(format!("0000:{:02x}:01.1", bus - 1)),
+        current_gt_per_s: gen5,
+        current_width: Some(if fault == Some(Fault::HalfWidth) { 8 } else { 16 }),
+        max_gt_per_s: gen5,
+        max_width: Some(16),
+        upstream_max_gt_per_s: gen5,
+        upstream_max_width: Some(16),
+        max_payload_bytes: Some(256),
+    };
+    PciePath {
+        address,
+        vendor: Some("15b3".into()),
+        device: Some("1021".into()),
+        hops: vec![hop],
+        max_read_request_bytes: Some(4096),
+        relaxed_ordering: Some(true),
+    }
+}
+
+fn leg(bus: u8, function: u32) -> Leg {
+    Leg {
+        netdev: format!("enp{bus}s0f{function}np{function}"),
+        pci_address: Some(format!("0000:{bus:02x}:00.{function}")),
+        speed_gbit_per_s: Some(LEG_GBIT_PER_S),
+        link_up: Some(true),
+        active: Some(true),
+        aggregator_id: Some(1),
+        // active, short timeout, aggregatable, in sync, collecting, distributing (IEEE 802.1AX)
+        actor_port_state: Some(63),
+        partner_port_state: Some(63),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::topology;
+    use crate::sim::Scenario;
+
+    #[test]
+    fn four_bonds_sit_on_each_node() {
+        let topology = topology(Scenario::Mixed);
+        let nodes: Vec<_> =
+            topology.rails.iter().map(|rail| (rail.device.as_str(), rail.numa_node.unwrap())).collect();
+        assert_eq!(nodes[0], ("mlx5_bond_1", 0));
+        assert_eq!(nodes[3], ("mlx5_bond_4", 0));
+        assert_eq!(nodes[4], ("mlx5_bond_5", 1));
+        assert_eq!(nodes[7], ("mlx5_bond_8", 1));
+        assert_eq!(topology.numa[1].cpus.as_ref().unwrap().to_string(), "96-191,288-383");
+    }
+}

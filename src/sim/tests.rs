@@ -1,0 +1,119 @@
+//! The simulator as the rest of the program sees it.
+
+use super::{Pace, Simulated};
+use crate::rules::{self, Limits};
+use crate::session::{FrameSource, Recorded, Stop};
+use crate::timeline::Timeline;
+use probes::model::{Frame, RailId, WorkerPhase};
+use std::path::Path;
+use std::time::Duration;
+
+fn simulated(scenario: &str, seed: u64, seconds: u64) -> Simulated {
+    let every = Duration::from_millis(100);
+    Simulated::new(scenario, seed, every, Pace::AsFastAsPossible, Some(Duration::from_secs(seconds))).unwrap()
+}
+
+fn frames(mut source: impl FrameSource) -> Vec<Frame> {
+    std::iter::from_fn(|| source.next_frame().unwrap()).collect()
+}
+
+fn timeline(mut source: impl FrameSource) -> Timeline {
+    let mut timeline = Timeline::new(source.session());
+    while let Some(frame) = source.next_frame().unwrap() {
+        timeline.push(frame);
+    }
+    timeline
+}
+
+fn findings(scenario: &str, seed: u64) -> Vec<String> {
+    let timeline = timeline(simulated(scenario, seed, 5));
+    rules::diagnose(timeline.session().topology(), &timeline, &Limits::default())
+        .iter()
+        .map(|finding| format!("{} {}", finding.code, finding.devices.join(" ")))
+        .collect()
+}
+
+#[test]
+fn nothing_is_found_on_the_healthy_node() {
+    for seed in 1..=5 {
+        assert_eq!(findings("healthy", seed), Vec::<String>::new(), "seed {seed}");
+    }
+}
+
+#[test]
+fn the_two_slow_bonds_of_the_mixed_node_are_found_each_with_its_cause() {
+    for seed in 1..=5 {
+        let expected =
+            ["bond-leg-imbalance mlx5_bond_3", "pcie-downgraded mlx5_bond_4", "rail-imbalance mlx5_bond_3"];
+        assert_eq!(findings("mixed", seed), expected, "seed {seed}");
+    }
+}
+
+#[test]
+fn rails_read_what_their_ceilings_allow() {
+    let timeline = timeline(simulated("mixed", 1, 5));
+    let rates = timeline.local().sums().rails.iter().map(|rail| rail.load.mean_gb_per_s().unwrap().round());
+    assert_eq!(rates.collect::<Vec<_>>(), [48.0, 48.0, 24.0, 28.0, 48.0, 48.0, 48.0, 48.0]);
+}
+
+#[test]
+fn the_nic_counts_headers_and_so_a_little_more_than_the_payload() {
+    let last = frames(simulated("healthy", 1, 5)).pop().unwrap();
+    let first = frames(simulated("healthy", 1, 1)).swap_remove(0);
+    for (at, worker) in last.workers.iter().enumerate() {
+        let counted = last.rails[at].rx_bytes.unwrap() - first.rails[at].rx_bytes.unwrap();
+        let over = counted as f64 / worker.bytes as f64;
+        assert!((1.010..1.020).contains(&over), "{over}");
+    }
+}
+
+#[test]
+fn equal_seeds_give_equal_files_and_others_do_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, seed: u64| {
+        let path = folder.path().join(name);
+        let recorded = Recorded::create(simulated("mixed", seed, 3), &path).unwrap();
+        assert_eq!(frames(recorded).len(), 31);
+        std::fs::read(Path::new(&path)).unwrap()
+    };
+    let (one, again, other) = (file("one", 7), file("again", 7), file("other", 8));
+    assert!(one == again, "equal seeds");
+    assert!(one != other, "different seeds");
+}
+
+#[test]
+fn frames_say_that_nothing_is_measured() {
+    let source = simulated("mixed", 9, 1);
+    let session = source.session();
+    assert_eq!(session.simulated.as_ref().map(|s| (s.scenario.as_str(), s.seed)), Some(("mixed", 9)));
+    let frames = frames(source);
+    let (first, last) = (&frames[0], &frames[10]);
+    assert_eq!(first.workers[0].phase, WorkerPhase::Warmup);
+    assert_eq!(last.workers[0].phase, WorkerPhase::Measuring);
+    assert_eq!(last.workers[7].rail, Some(RailId(7)));
+    let load = last.load.as_ref().unwrap();
+    assert_eq!(load.transport.as_deref(), Some("sim"));
+    assert_eq!(load.perf_gaps["cycles"], "simulated");
+    assert!(frames.iter().flat_map(|f| &f.workers).all(|w| w.perf.cycles.is_none()));
+    let full: Vec<u64> = frames.iter().filter(|f| !f.rails[0].legs.is_empty()).map(|f| f.seq).collect();
+    assert_eq!(full, [0, 10], "legs are read once a second");
+}
+
+#[test]
+fn an_unknown_scenario_names_those_there_are() {
+    let error = Simulated::new("broken", 1, Duration::from_millis(100), Pace::RealTime, None).unwrap_err();
+    assert_eq!(error.to_string(), "no scenario `broken`; there are: healthy, mixed");
+    let error = Simulated::new("mixed", 1, Duration::from_nanos(1), Pace::RealTime, None).unwrap_err();
+    assert!(error.to_string().starts_with("--every:"), "{error}");
+}
+
+#[test]
+fn a_session_without_end_ends_when_it_is_told_to() {
+    let stop = Stop::new();
+    let every = Duration::from_secs(3600);
+    let mut source =
+        Simulated::new("mixed", 1, every, Pace::RealTime, None).unwrap().stopped_by(stop.clone());
+    assert!(source.next_frame().unwrap().is_some(), "the first frame is due at once");
+    stop.stop();
+    assert_eq!(source.next_frame().unwrap(), None);
+}

@@ -1,0 +1,48 @@
+//! Flows over wires and PCIe paths, and the rates they get.
+
+use super::scenario::Fault;
+use crate::ceilings::{Flow, line_goodput_gb_per_s, max_min_shares, path_payload_gb_per_s};
+use probes::model::Rail;
+
+/// Payload rate of each leg of a rail whose queue pairs all read as fast as they can, GB/s.
+pub(super) fn leg_rates_gb_per_s(rail: &Rail, qps: u32, fault: Option<Fault>) -> Vec<f64> {
+    let legs = rail.bond.as_ref().map_or(1, |bond| bond.legs.len().max(1));
+    // every leg's wire, then the PCIe path they share
+    let pcie = legs;
+    let mut capacities: Vec<Option<f64>> = (0..legs).map(|leg| leg_goodput_gb_per_s(rail, leg)).collect();
+    capacities.push(rail.pcie.as_ref().and_then(path_payload_gb_per_s));
+    let leg_of = |qp: usize| if fault == Some(Fault::OneLeg) { 0 } else { qp % legs };
+    let flows: Vec<Flow> =
+        (0..qps as usize).map(|qp| Flow { crosses: vec![leg_of(qp), pcie], demand: None }).collect();
+    let mut rates = vec![0.0; legs];
+    for (qp, rate) in max_min_shares(&capacities, &flows).into_iter().enumerate() {
+        rates[leg_of(qp)] += rate.unwrap_or(0.0);
+    }
+    rates
+}
+
+/// Payload that one leg's wire can carry, GB/s.
+fn leg_goodput_gb_per_s(rail: &Rail, leg: usize) -> Option<f64> {
+    let whole = line_goodput_gb_per_s(rail)?;
+    let Some(bond) = &rail.bond else { return Some(whole) };
+    Some(whole * bond.legs.get(leg)?.speed_gbit_per_s? / rail.line_gbit_per_s?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::leg_rates_gb_per_s;
+    use crate::sim::{Scenario, node};
+
+    #[test]
+    fn each_slow_bond_is_slow_for_its_own_reason() {
+        let topology = node::topology(Scenario::Mixed);
+        let rates = |bond: u32| {
+            let rail = &topology.rails[bond as usize - 1];
+            let rates = leg_rates_gb_per_s(rail, 4, Scenario::Mixed.fault(bond));
+            rates.into_iter().map(|rate| (rate * 10.0).round() / 10.0).collect::<Vec<_>>()
+        };
+        assert_eq!(rates(1), [24.5, 24.5]);
+        assert_eq!(rates(3), [24.5, 0.0], "one leg");
+        assert_eq!(rates(4), [14.4, 14.4], "x8 of x16");
+    }
+}

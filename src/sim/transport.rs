@@ -1,0 +1,141 @@
+//! The load of one simulated rail, and what its NIC counts meanwhile.
+
+use super::clock::Clock;
+use super::noise::Noise;
+use probes::load::{LoadError, LoadTransport, Pumped};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The most virtual time one pump moves.
+const SLICE_NS: u64 = 10_000_000;
+/// Share of its ceiling that a rail reaches in the mean, and how far it strays from that: slowly, and by the slice.
+const MEAN_SHARE: f64 = 0.985;
+const SLOW_SHARE: f64 = 0.010;
+const FAST_SHARE: f64 = 0.004;
+/// How much of the slow noise stays from slice to slice.
+const MEMORY: f64 = 0.95;
+
+/// What a NIC has moved, by leg; written by the rail's thread alone.
+#[derive(Debug, Default)]
+pub(super) struct Nic {
+    pub legs: Vec<NicLeg>,
+}
+
+/// One leg of it.
+#[derive(Debug, Default)]
+pub(super) struct NicLeg {
+    /// Payload that came in, messages that are not complete included.
+    pub payload_bytes: AtomicU64,
+    /// READ requests that went out.
+    pub requests: AtomicU64,
+}
+
+/// READ over a simulated rail: each pump moves what up to ten milliseconds allow.
+pub(super) struct SimTransport {
+    clock: Arc<Clock>,
+    nic: Arc<Nic>,
+    /// Payload rate of each leg with nothing lost, GB/s.
+    rates_gb_per_s: Vec<f64>,
+    size_bytes: u64,
+    now_ns: u64,
+    noise: Noise,
+    /// The slow part of the noise, -1 to 1.
+    drift: f64,
+    /// Bytes of each leg that are less than one.
+    rests: Vec<f64>,
+    completed: u64,
+}
+
+impl SimTransport {
+    pub(super) fn new(
+        clock: Arc<Clock>,
+        nic: Arc<Nic>,
+        rates_gb_per_s: Vec<f64>,
+        size_bytes: u64,
+        noise: Noise,
+    ) -> Self {
+        let rests = vec![0.0; rates_gb_per_s.len()];
+        Self { clock, nic, rates_gb_per_s, size_bytes, now_ns: 0, noise, drift: 0.0, rests, completed: 0 }
+    }
+
+    /// Where in virtual time the rail is.
+    pub(super) fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// Share of the ceiling in the next slice.
+    fn share(&mut self) -> f64 {
+        self.drift = MEMORY * self.drift + (1.0 - MEMORY) * self.noise.around_zero() * 3.0;
+        self.drift = self.drift.clamp(-1.0, 1.0);
+        MEAN_SHARE + SLOW_SHARE * self.drift + FAST_SHARE * self.noise.around_zero()
+    }
+}
+
+impl LoadTransport for SimTransport {
+    fn pump(&mut self) -> Result<Pumped, LoadError> {
+        let ns = (self.clock.target_ns().saturating_sub(self.now_ns)).min(SLICE_NS);
+        if ns == 0 {
+            return Ok(Pumped { polls: 1, empty_polls: 1, ..Pumped::default() });
+        }
+        self.now_ns += ns;
+        let share = self.share();
+        let mut arrived = 0;
+        let legs = self.nic.legs.len() as u64;
+        for ((leg, rate), rest) in self.nic.legs.iter().zip(&self.rates_gb_per_s).zip(&mut self.rests) {
+            // GB/s are bytes per nanosecond
+            let bytes = rate * share * ns as f64 + *rest;
+            *rest = bytes.fract();
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "half a gigabyte at most"
+            )]
+            let whole = bytes as u64;
+            let total = leg.payload_bytes.load(Ordering::Relaxed) + whole;
+            leg.payload_bytes.store(total, Ordering::Relaxed);
+            arrived += total;
+        }
+        let operations = arrived / self.size_bytes - self.completed;
+        self.completed += operations;
+        for (at, leg) in (0..).zip(&self.nic.legs) {
+            // requests leave by the legs in turn, whatever leg the data come back on
+            leg.requests.store((self.completed + legs - 1 - at) / legs, Ordering::Relaxed);
+        }
+        let bytes = operations * self.size_bytes;
+        Ok(Pumped { bytes, operations, polls: 1, empty_polls: u64::from(operations == 0) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Nic, NicLeg, SimTransport};
+    use crate::sim::clock::Clock;
+    use crate::sim::noise::Noise;
+    use probes::load::{LoadTransport, Pumped};
+    use std::sync::Arc;
+    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn a_rail_moves_what_its_legs_allow_and_then_waits_for_the_clock() {
+        let clock = Arc::new(Clock::new(1));
+        let nic = Arc::new(Nic { legs: vec![NicLeg::default(), NicLeg::default()] });
+        let mut rail =
+            SimTransport::new(clock.clone(), nic.clone(), vec![24.5, 0.0], 65536, Noise::new(1, 1));
+        assert_eq!(rail.pump().unwrap(), Pumped { polls: 1, empty_polls: 1, ..Pumped::default() });
+        clock.leave(0);
+        clock.advance(1_000_000_000);
+        let (mut bytes, mut operations) = (0, 0);
+        while rail.now_ns() < 1_000_000_000 {
+            let pumped = rail.pump().unwrap();
+            bytes += pumped.bytes;
+            operations += pumped.operations;
+        }
+        assert_eq!(bytes, operations * 65536);
+        assert!((23_700_000_000..24_500_000_000).contains(&bytes), "{bytes}");
+        let [first, second] = [0, 1].map(|leg| nic.legs[leg].payload_bytes.load(Ordering::Relaxed));
+        assert!(first >= bytes && first - bytes < 65536, "the message in flight is counted by the NIC");
+        assert_eq!(second, 0);
+        let requests: u64 = nic.legs.iter().map(|leg| leg.requests.load(Ordering::Relaxed)).sum();
+        assert_eq!(requests, operations);
+    }
+}

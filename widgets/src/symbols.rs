@@ -1,0 +1,69 @@
+//! Which characters a terminal can show.
+
+/// The characters that bars and trends are painted with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Symbols {
+    /// Block elements and arrows.
+    #[default]
+    Unicode,
+    /// Seven-bit characters only, for a locale that is not UTF-8.
+    Ascii,
+}
+
+impl Symbols {
+    /// Cells of a bar: full first, then the parts of a cell from one step up to one step short of full.
+    pub(crate) fn bar(self) -> (char, &'static [char]) {
+        match self {
+            Self::Unicode => ('█', &['▏', '▎', '▍', '▌', '▋', '▊', '▉']),
+            Self::Ascii => ('#', &['-']),
+        }
+    }
+
+    /// The part of a bar that is not filled.
+    pub(crate) fn track(self) -> char {
+        match self {
+            Self::Unicode => '·',
+            Self::Ascii => '.',
+        }
+    }
+
+    /// At the end of a bar that is longer than its scale.
+    pub(crate) fn beyond(self) -> char {
+        match self {
+            Self::Unicode => '▶',
+            Self::Ascii => '>',
+        }
+    }
+
+    /// Heights of a trend, lowest first.
+    pub(crate) fn heights(self) -> &'static [char] {
+        match self {
+            Self::Unicode => &['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
+            Self::Ascii => &['_', '.', '-', '=', '+', '*', '#'],
+        }
+    }
+
+    /// Stands for a value that there is not.
+    pub(crate) fn absent(self) -> char {
+        match self {
+            Self::Unicode => '·',
+            Self::Ascii => ' ',
+        }
+    }
+
+    /// Before an advice.
+    pub(crate) fn advice(self) -> &'static str {
+        match self {
+            Self::Unicode => "→ ",
+            Self::Ascii => "-> ",
+        }
+    }
+
+    /// At the end of a text that was cut.
+    pub(crate) fn cut(self) -> &'static str {
+        match self {
+            Self::Unicode => "…",
+            Self::Ascii => "~",
+        }
+    }
+}

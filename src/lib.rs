@@ -17,6 +17,7 @@
 //! | a transport | `probes/src/load/x.rs`, `impl LoadTransport` | one arm where the engine opens it |
 //! | a command | `src/commands/x.rs`: a `run` function | one arm in `src/main.rs` |
 
+pub mod app;
 pub mod ceilings;
 pub mod cli;
 pub mod commands;
@@ -26,6 +27,8 @@ pub mod session;
 pub mod settings;
 pub mod sim;
 pub mod timeline;
+pub mod tui;
+pub mod view;
 
 /// Name and version, as every session and report carries them.
 pub const GENERATED_BY: &str = concat!("railscope ", env!("CARGO_PKG_VERSION"));

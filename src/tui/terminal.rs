@@ -1,0 +1,98 @@
+//! The terminal: taken over, and given back whatever happens.
+
+use crossterm::event::{
+    DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste,
+};
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use crossterm::{cursor, execute};
+use ratatui::backend::CrosstermBackend;
+use ratatui::{Frame, Terminal};
+use std::io::{self, Stdout, stdout};
+use std::panic::{PanicHookInfo, set_hook, take_hook};
+use std::sync::Arc;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+/// The terminal while it is ours; dropping it gives it back.
+pub(super) struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+}
+
+impl Screen {
+    /// Takes it over. The mouse is left to the terminal, so that a command can be copied off the screen.
+    pub fn open() -> io::Result<Self> {
+        enable_raw_mode()?;
+        // bracketed, so that pasted text is not taken for keys
+        let entered = execute!(stdout(), EnterAlternateScreen, cursor::Hide, EnableBracketedPaste);
+        let terminal = entered.and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
+        match terminal {
+            Ok(terminal) => Ok(Self { terminal }),
+            Err(error) => {
+                restore();
+                Err(error)
+            }
+        }
+    }
+
+    /// Draws one picture.
+    pub fn draw(&mut self, paint: impl FnOnce(&mut Frame)) -> io::Result<()> {
+        self.terminal.draw(paint).map(|_| ())
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Gives the terminal back. It may be gone, so nothing is made of errors.
+fn restore() {
+    let _ = execute!(
+        stdout(),
+        DisableMouseCapture,
+        DisableFocusChange,
+        DisableBracketedPaste,
+        LeaveAlternateScreen,
+        cursor::Show
+    );
+    let _ = disable_raw_mode();
+}
+
+type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Sync + Send + 'static>;
+
+/// While it lives, a panic of this thread gives the terminal back before it is printed, and a panic of any other
+/// thread is a message to this one instead of a text across the picture.
+pub(super) struct Panics {
+    before: Arc<Hook>,
+}
+
+impl Panics {
+    pub fn watch() -> (Self, UnboundedReceiver<String>) {
+        let before: Arc<Hook> = Arc::new(take_hook());
+        let (send, receive) = unbounded_channel();
+        let screen_thread = std::thread::current().id();
+        let then = before.clone();
+        set_hook(Box::new(move |info| {
+            let thread = std::thread::current();
+            if thread.id() == screen_thread {
+                restore();
+                then(info);
+            } else {
+                let text = format!("thread `{}` {info}", thread.name().unwrap_or("unnamed"));
+                // nobody listens when the screen is just being left
+                let _ = send.send(text.replace('\n', " "));
+            }
+        }));
+        (Self { before }, receive)
+    }
+}
+
+impl Drop for Panics {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return; // a hook cannot be changed then
+        }
+        let before = self.before.clone();
+        set_hook(Box::new(move |info| before(info)));
+    }
+}

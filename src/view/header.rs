@@ -1,0 +1,154 @@
+//! The two lines at the top: what is looked at, where in time, and what our load does.
+
+use super::segments::{Segment, paint};
+use super::units::{position, seconds, time_of_day};
+use crate::app::{App, Mode};
+use crate::settings::{Period, Size};
+use crate::timeline::HostTimeline;
+use probes::model::{Load, LoadOp, LoadOrigin, WorkerPhase};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use std::time::Duration;
+
+/// Lines it takes.
+pub const HEIGHT: u16 = 2;
+
+/// Draws it.
+pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
+    let [top, bottom] = [0, 1].map(|line| Rect { y: area.y + line, height: 1, ..area });
+    let symbols = app.theme().symbols;
+    let buffer = frame.buffer_mut();
+    paint(identity(app), time(app), top, buffer, symbols);
+    paint(vec![Segment::new(load(app), app.theme().strong(), 0)], setting(app), bottom, buffer, symbols);
+}
+
+/// Whether what is seen is real; and whose it is.
+fn identity(app: &App) -> Vec<Segment> {
+    let theme = app.theme();
+    let session = app.shown().session();
+    let host = &session.topology().host;
+    let mut pieces = vec![Segment::new(format!(" {} ", kind(app)), theme.sign(), 0)];
+    if let Some(simulated) = &session.simulated {
+        pieces.push(Segment::new(
+            format!("{}, seed {}", simulated.scenario, simulated.seed),
+            theme.plain(),
+            0,
+        ));
+    }
+    if !app.how().title.is_empty() {
+        pieces.push(Segment::new(&app.how().title, theme.plain(), 0));
+    }
+    pieces.push(Segment::new(host.hostname.as_deref().unwrap_or("host unknown"), theme.strong(), 0));
+    pieces.push(Segment::new(host.kernel.as_deref().unwrap_or_default(), theme.dim(), 3));
+    pieces.push(Segment::new(host.cpu_model.as_deref().unwrap_or_default(), theme.dim(), 4));
+    pieces
+}
+
+fn kind(app: &App) -> &'static str {
+    let simulated = app.shown().session().simulated.is_some();
+    match (app.how().mode, simulated) {
+        (Mode::Replay, true) => "REPLAY, SIMULATED",
+        (Mode::Replay, false) => "REPLAY",
+        (_, true) => "SIMULATED",
+        (_, false) => "REAL",
+    }
+}
+
+fn time(app: &App) -> Vec<Segment> {
+    let theme = app.theme();
+    let at = |timeline: &crate::timeline::Timeline| timeline.local().latest().map_or(0, |frame| frame.at_ns);
+    let shown = at(app.shown());
+    let mut pieces = Vec::new();
+    if let Some(began) = app.shown().session().started_unix_ms {
+        pieces.push(Segment::new(time_of_day(began + shown / 1_000_000), theme.dim(), 2));
+    }
+    if app.how().mode == Mode::Replay && app.speed() != 1.0 {
+        let speed = app.speed();
+        let text =
+            if speed < 1.0 { format!("1/{:.0} speed", speed.recip()) } else { format!("{speed:.0}x speed") };
+        pieces.push(Segment::new(text, theme.plain(), 1));
+    }
+    let newest = at(app.newest());
+    let (text, style) = if app.is_paused() {
+        let behind = newest.saturating_sub(shown);
+        let behind =
+            if behind >= 1_000_000_000 { format!(", newest {}", position(newest)) } else { String::new() };
+        (format!(" {} PAUSED at {}{behind} ", theme.pick("⏸", "="), position(shown)), theme.sign())
+    } else if let Some(ending) = app.ending() {
+        let word = if ending.reason.is_some() { "STOPPED" } else { "ENDED" };
+        (format!(" {} {word} at {} ", theme.pick("■", "#"), position(shown)), theme.sign())
+    } else {
+        (format!("{} {}", theme.pick("▶", ">"), position(shown)), theme.strong())
+    };
+    pieces.push(Segment::new(text, style, 0));
+    pieces
+}
+
+fn setting(app: &App) -> Vec<Segment> {
+    let theme = app.theme();
+    let session = app.shown().session();
+    let mut pieces = vec![Segment::new(app.unit().word(), theme.plain(), 0)];
+    let every = Period(Duration::from_nanos(session.interval_ns));
+    pieces.push(Segment::new(format!("every {every}"), theme.plain(), 0));
+    if let Some(file) = &app.how().recording {
+        let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
+        pieces.push(Segment::new(theme.pick("● REC", "* REC"), theme.recording(), 0));
+        pieces.push(Segment::new(name, theme.plain(), 1));
+    }
+    pieces
+}
+
+/// What our load does, or that there is none; and why the session stopped, which matters more.
+fn load(app: &App) -> String {
+    if let Some(reason) = app.ending().and_then(|ending| ending.reason.as_ref()) {
+        return reason.clone();
+    }
+    let host = app.shown().local();
+    match host.load() {
+        None => "watching; no load".to_owned(),
+        Some(load) => describe(load, host, app.theme().pick("×", "x")),
+    }
+}
+
+fn describe(load: &Load, host: &HostTimeline, times: &str) -> String {
+    let op = match load.op {
+        LoadOp::Read => "READ",
+        LoadOp::Write => "WRITE",
+    };
+    let size = load.size_bytes.map(|bytes| format!(" {}", Size(bytes))).unwrap_or_default();
+    let qps = load.qps.map(|qps| format!(" {times} {qps} QPs")).unwrap_or_default();
+    let mut text = format!("{op}{size}{qps}");
+    if load.loopback {
+        text += ", loopback (not the fabric)";
+    }
+    match load.origin {
+        LoadOrigin::Described => text += ", described beside the tree",
+        LoadOrigin::Ours => {
+            text += ", ";
+            text += &progress(load, host);
+        }
+    }
+    text
+}
+
+fn progress(load: &Load, host: &HostTimeline) -> String {
+    let workers = host.latest().map(|frame| frame.workers.as_slice()).unwrap_or_default();
+    let any = |phase| workers.iter().any(|worker| worker.phase == phase);
+    let measured_s = host.sums().rails.iter().map(|sums| sums.load.ns / 1e9).fold(0.0, f64::max);
+    let of = load.duration_s.map(|s| format!("/{}", seconds(s))).unwrap_or_default();
+    let mut text = if any(WorkerPhase::Measuring) {
+        format!("measuring {measured_s:.0}{of} s")
+    } else if any(WorkerPhase::Warmup) {
+        let warmup = load.warmup_s.map(|s| format!(" {} s", seconds(s))).unwrap_or_default();
+        format!("warming up{warmup}")
+    } else if any(WorkerPhase::Waiting) || workers.is_empty() {
+        "connecting".to_owned()
+    } else {
+        format!("done, {measured_s:.0} s measured")
+    };
+    let failed = workers.iter().filter(|worker| worker.phase == WorkerPhase::Failed).count();
+    if failed > 0 {
+        text = format!("{text}, {failed} of {} failed", workers.len());
+    }
+    text
+}

@@ -1,0 +1,366 @@
+//! The rails: grouped by NUMA node, one bar each.
+
+use super::badges;
+use super::columns::Columns;
+use super::figure::{self, Figure, Kind};
+use super::groups::{self, Group};
+use super::units::{memory, percent};
+use crate::app::{App, Focus};
+use crate::ceilings::Ceilings;
+use crate::rules::Severity;
+use crate::timeline::{HostTimeline, LegRates};
+use probes::model::{Leg, Rail, RailId, Topology};
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::widgets::Widget;
+use std::ops::Range;
+use widgets::{Mark, RailBar, Trend, clip, width};
+
+/// From so many lines on, blank lines between nodes cost no finding its place.
+const ROOMY: u16 = 20;
+
+/// One line of this part of the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    Blank,
+    Node { group: usize },
+    Rail { id: RailId, position: usize },
+    Leg { id: RailId, leg: usize },
+}
+
+/// The rails of a session, laid out for a height.
+pub struct Rails<'a> {
+    app: &'a App,
+    topology: &'a Topology,
+    host: &'a HostTimeline,
+    groups: Vec<Group>,
+    lines: Vec<Line>,
+    columns: Columns,
+    ceilings: Vec<Ceilings>,
+    largest_seen_gb_per_s: f64,
+}
+
+impl<'a> Rails<'a> {
+    /// Lays the rails out for a screen of this width: with the bonds' legs, and blank lines between nodes, where
+    /// `height` has room for them.
+    #[must_use]
+    pub fn new(app: &'a App, width: u16, height: u16) -> Self {
+        let topology = app.shown().session().topology();
+        let host = app.shown().local();
+        let groups = groups::by_node(topology);
+        let longest = |of: &dyn Fn(&Rail) -> usize| topology.rails.iter().map(of).max().unwrap_or(0);
+        let columns = Columns::of(
+            width,
+            longest(&|rail| widgets::width(&name(rail))),
+            longest(&|rail| rail.netdev.as_deref().map_or(0, widgets::width)),
+        );
+        let roomy = height >= ROOMY;
+        let lines = [(true, roomy), (true, false), (false, roomy)]
+            .into_iter()
+            .map(|(legs, blanks)| lines(topology, host, &groups, legs, blanks))
+            .find(|lines| lines.len() <= usize::from(height))
+            .unwrap_or_else(|| lines(topology, host, &groups, false, false));
+        let ceilings: Vec<_> = topology.rails.iter().map(Ceilings::of).collect();
+        let unbounded = topology.rails_with_id().filter(|(id, _)| ceilings[id.0].lowest().is_none());
+        let largest_seen_gb_per_s = unbounded
+            .flat_map(|(id, _)| [Kind::Read, Kind::Rx, Kind::Tx].map(|kind| figure::peak(host, id, kind)))
+            .flatten()
+            .fold(0.0, f64::max);
+        Self { app, topology, host, groups, lines, columns, ceilings, largest_seen_gb_per_s }
+    }
+
+    /// Lines it would take to show everything.
+    #[must_use]
+    pub fn height(&self) -> u16 {
+        u16::try_from(self.lines.len()).unwrap_or(u16::MAX)
+    }
+
+    /// Draws as many lines as the area has, the selected rail among them, and tells which rails those were.
+    pub fn draw(&self, area: Rect, frame: &mut Frame) -> Range<usize> {
+        let rows = usize::from(area.height);
+        let selected = self.app.selection().rail.unwrap_or(0);
+        let is_selected = |line: &Line| matches!(line, Line::Rail { position, .. } if *position == selected);
+        let at = self.lines.iter().position(is_selected).unwrap_or(0);
+        let first = at.saturating_sub(rows / 2).min(self.lines.len().saturating_sub(rows));
+        let shown = &self.lines[first..self.lines.len().min(first + rows)];
+        let buffer = frame.buffer_mut();
+        for (y, line) in (area.top()..area.bottom()).zip(shown) {
+            let row = Rect { y, height: 1, ..area };
+            match *line {
+                Line::Blank => {}
+                Line::Node { group } => self.node(&self.groups[group], y == area.top(), row, buffer),
+                Line::Rail { id, position } => self.rail(id, position, row, buffer),
+                Line::Leg { id, leg } => self.leg(id, leg, row, buffer),
+            }
+        }
+        let positions = || {
+            shown.iter().filter_map(|line| match line {
+                Line::Rail { position, .. } => Some(*position),
+                _ => None,
+            })
+        };
+        positions().min().unwrap_or(0)..positions().max().map_or(0, |last| last + 1)
+    }
+
+    fn node(&self, group: &Group, with_heads: bool, row: Rect, buffer: &mut Buffer) {
+        let theme = self.app.theme();
+        let [_, _, _, _, bar, ceiling, peak, trend, _] = self.columns.starts();
+        let figures = bar + self.columns.bar - super::columns::FIGURE;
+        let mut x = row.x;
+        let end = row.x + if with_heads { figures } else { row.width };
+        let mut put = |text: String, style: Style| {
+            let text = clip(&text, usize::from(end.saturating_sub(x)), theme.symbols);
+            x = buffer.set_stringn(x, row.y, text, usize::MAX, style).0.saturating_add(2);
+        };
+        match group.node {
+            None => put("NUMA node unknown".into(), theme.strong()),
+            Some(number) => {
+                put(format!("NUMA {number}"), theme.strong());
+                let node = self.topology.node(number);
+                match node.and_then(|node| node.memory_bytes) {
+                    Some(0) => put("no memory".into(), theme.severity(Severity::Warning)),
+                    Some(bytes) => put(memory(bytes), theme.dim()),
+                    None => {}
+                }
+                if let Some(cpus) = node.and_then(|node| node.cpus.as_ref()) {
+                    put(if cpus.is_empty() { "no CPUs".into() } else { format!("CPUs {cpus}") }, theme.dim());
+                }
+            }
+        }
+        if !with_heads {
+            return;
+        }
+        let mut head = |start: u16, cells: u16, text: &str| {
+            let text = clip(text, usize::from(cells), theme.symbols);
+            buffer.set_string(row.x + start, row.y, text, theme.dim());
+        };
+        head(figures, super::columns::FIGURE, &format!("{:>12} ceil", self.app.unit().word()));
+        head(ceiling, self.columns.ceiling, "  ceiling");
+        head(peak, self.columns.peak, "  peak");
+        head(trend, self.columns.trend, "last 60 s");
+    }
+
+    fn rail(&self, id: RailId, position: usize, row: Rect, buffer: &mut Buffer) {
+        let theme = self.app.theme();
+        let rail = &self.topology.rails[id.0];
+        let latest = self.host.latest();
+        let badges = badges::of(id, rail, latest, self.app.findings());
+        let worst = badges.iter().map(|badge| badge.severity).max();
+        let [cursor, name_at, netdev, state, bar, ceiling, peak, trend, badges_at] =
+            self.columns.starts().map(|start| row.x + start);
+        let selected = self.app.selection().rail == Some(position);
+        if selected {
+            let style = if self.app.selection().focus == Focus::Rails { theme.strong() } else { theme.dim() };
+            buffer.set_string(cursor, row.y, theme.pick("▸", ">"), style);
+        }
+        let mut put = |x: u16, cells: u16, text: &str, style: Style| {
+            buffer.set_string(x, row.y, clip(text, usize::from(cells), theme.symbols), style);
+        };
+        let name_style = if selected { theme.strong() } else { theme.plain() };
+        put(name_at, self.columns.name, &name(rail), name_style);
+        put(netdev, self.columns.netdev, rail.netdev.as_deref().unwrap_or("-"), theme.dim());
+        let (word, style) = self.state(id, rail);
+        put(state, self.columns.state, &word, style);
+
+        let figure = Figure::of(self.host, self.topology, id);
+        let scale = self.scale(id);
+        let kind = figure.rate().map(|(kind, _)| kind);
+        self.bar(id, &figure, worst, Rect { x: bar, width: self.columns.bar, ..row }, buffer);
+        let ceilings = self.ceilings[id.0];
+        if let (Some(lowest), true) = (ceilings.lowest(), self.columns.ceiling > 0) {
+            let word = if ceilings.line == Some(lowest) { "wire" } else { "PCIe" };
+            let text = format!("{:>4} {word}", self.app.unit().text(lowest));
+            let room = usize::from(self.columns.ceiling);
+            buffer.set_stringn(ceiling, row.y, text, room, theme.dim());
+        }
+        if let (Some(kind), true) = (kind, self.columns.peak > 0)
+            && let Some(most) = figure::peak(self.host, id, kind)
+        {
+            buffer.set_stringn(peak, row.y, format!("{:>6}", self.app.unit().text(most)), 6, theme.dim());
+        }
+        if self.columns.trend > 0 {
+            let pieces = usize::from(self.columns.trend);
+            let values = figure::trend(self.host, id, kind.unwrap_or(Kind::Rx), pieces);
+            let shares: Vec<_> = values.into_iter().map(|gb| share(gb?, scale)).collect();
+            let trend_style = self.style(worst);
+            let widget =
+                Trend { shares: &shares, style: trend_style, absent: theme.dim(), symbols: theme.symbols };
+            (&widget).render(Rect { x: trend, width: self.columns.trend, ..row }, buffer);
+        }
+        self.badges(id, &badges, Rect { x: badges_at, width: self.columns.badges, ..row }, buffer);
+    }
+
+    fn badges(&self, id: RailId, badges: &[badges::Badge], area: Rect, buffer: &mut Buffer) {
+        let theme = self.app.theme();
+        let mut x = area.x;
+        for span in badges::spans(badges, usize::from(area.width), theme) {
+            x = buffer.set_span(x, area.y, &span, area.right().saturating_sub(x)).0;
+        }
+        if self.ceilings[id.0].lowest().is_none() {
+            let lead = if x > area.x { " " } else { "" };
+            let room = usize::from(area.right().saturating_sub(x));
+            let fits = |text: &&str| width(text) + lead.len() <= room;
+            if let Some(text) = ["no ceiling known", "no ceiling"].into_iter().find(fits) {
+                buffer.set_string(x, area.y, format!("{lead}{text}"), theme.dim());
+            }
+        }
+    }
+
+    fn bar(&self, id: RailId, figure: &Figure, worst: Option<Severity>, area: Rect, buffer: &mut Buffer) {
+        let theme = self.app.theme();
+        let ceilings = self.ceilings[id.0];
+        let scale = self.scale(id);
+        let mark = |limit: Option<f64>, symbol| {
+            Some(Mark { at: share(limit?, scale)?, symbol, style: theme.mark() })
+        };
+        let (line, pcie) =
+            if theme.symbols == widgets::Symbols::Unicode { ('│', '┊') } else { ('|', ':') };
+        let marks: Vec<_> =
+            [mark(ceilings.line, line), mark(ceilings.pcie, pcie)].into_iter().flatten().collect();
+        let (share, text, absent) = match figure {
+            Figure::None(reason) => (None, String::new(), format!("no data: {reason}")),
+            Figure::Rate { kind, gb_per_s } => {
+                let of = ceilings.lowest().map(|lowest| percent(gb_per_s / lowest)).unwrap_or_default();
+                let rate = self.app.unit().text(*gb_per_s);
+                (
+                    Some(share(*gb_per_s, scale).unwrap_or(0.0)),
+                    format!("{:<5} {rate:>6} {of:>4}", kind.word()),
+                    String::new(),
+                )
+            }
+        };
+        let bar = RailBar {
+            share,
+            marks: &marks,
+            text: &text,
+            absent: &absent,
+            style: self.style(worst),
+            track: theme.dim(),
+            symbols: theme.symbols,
+        };
+        (&bar).render(area, buffer);
+    }
+
+    fn leg(&self, id: RailId, at: usize, row: Rect, buffer: &mut Buffer) {
+        let theme = self.app.theme();
+        let Some(bond) = &self.topology.rails[id.0].bond else { return };
+        let Some(leg) = bond.legs.get(at) else { return };
+        let last = at + 1 == bond.legs.len();
+        let [_, name, _, _, bar, ..] = self.columns.starts().map(|start| row.x + start);
+        let branch = if last { theme.pick("└", "`") } else { theme.pick("├", "|") };
+        let text = format!("{branch} {} {}", leg.netdev, self.leg_state(id, at, leg));
+        let room = usize::from(bar.saturating_sub(name + 1));
+        buffer.set_string(name, row.y, clip(&text, room, theme.symbols), theme.dim());
+        let kind = Figure::of(self.host, self.topology, id).rate().map_or(Kind::Rx, |(kind, _)| kind);
+        let rates = legs(self.host, id).and_then(|legs| legs.get(at).copied()).unwrap_or_default();
+        let rate = if kind.is_inward() { rates.rx_gb_per_s } else { rates.tx_gb_per_s };
+        let scale = self.leg_ceiling(id, leg).unwrap_or_else(|| self.scale(id));
+        let text = rate.map_or_else(String::new, |rate| {
+            let of = self.leg_ceiling(id, leg).map(|most| percent(rate / most)).unwrap_or_default();
+            let word = if kind.is_inward() { Kind::Rx } else { Kind::Tx }.word();
+            format!("{word:<5} {:>6} {of:>4}", self.app.unit().text(rate))
+        });
+        let widget = RailBar {
+            share: rate.and_then(|rate| share(rate, scale)),
+            marks: &[],
+            text: &text,
+            absent: "no data",
+            style: theme.dim(),
+            track: theme.dim(),
+            symbols: theme.symbols,
+        };
+        (&widget).render(Rect { x: bar, width: self.columns.bar, ..row }, buffer);
+    }
+
+    /// What the leg could carry: its link speed, less the share that headers take on this rail.
+    fn leg_ceiling(&self, id: RailId, leg: &Leg) -> Option<f64> {
+        let ceilings = self.ceilings[id.0];
+        Some(leg.speed_gbit_per_s? / 8.0 * ceilings.line? / ceilings.line_raw?)
+    }
+
+    fn leg_state(&self, id: RailId, at: usize, leg: &Leg) -> String {
+        let read = self.host.frames().rev().find_map(|frame| frame.rails.get(id.0)?.legs.get(at));
+        let link_up = read.and_then(|leg| leg.link_up).or(leg.link_up);
+        let active = read.and_then(|leg| leg.active).or(leg.active);
+        match (link_up, active) {
+            (Some(false), _) => "link down".into(),
+            (_, Some(false)) => "not active".into(),
+            _ => leg.speed_gbit_per_s.map(|gbit| format!("{gbit:.0}G")).unwrap_or_default(),
+        }
+    }
+
+    fn state(&self, id: RailId, rail: &Rail) -> (String, Style) {
+        let theme = self.app.theme();
+        if self.host.latest().and_then(|frame| frame.rails.get(id.0)).is_some_and(|rail| rail.lost) {
+            return ("GONE".into(), theme.severity(Severity::Error));
+        }
+        let newest = self.host.sums().states.get(id.0).and_then(Option::as_deref);
+        match newest.or(rail.state.as_deref()) {
+            Some("ACTIVE") if self.columns.state < 6 => ("up".into(), theme.dim()),
+            Some("ACTIVE") => ("ACTIVE".into(), theme.dim()),
+            Some("INITIALIZING") => ("INIT".into(), theme.severity(Severity::Error)),
+            Some(word) => (word.into(), theme.severity(Severity::Error)),
+            None => ("?".into(), theme.dim()),
+        }
+    }
+
+    /// Full length of the rail's bar, GB/s: the wire where it is known, so that bars of like rails compare.
+    fn scale(&self, id: RailId) -> f64 {
+        let ceilings = self.ceilings[id.0];
+        ceilings.line.or(ceilings.pcie).unwrap_or(self.largest_seen_gb_per_s)
+    }
+
+    fn style(&self, worst: Option<Severity>) -> Style {
+        let theme = self.app.theme();
+        match worst {
+            None | Some(Severity::Info) => theme.good(),
+            Some(severity) => theme.severity(severity),
+        }
+    }
+}
+
+fn share(gb_per_s: f64, scale: f64) -> Option<f64> {
+    if scale > 0.0 { Some(gb_per_s / scale) } else { (gb_per_s == 0.0).then_some(0.0) }
+}
+
+/// The device, and its port where that is not the first.
+fn name(rail: &Rail) -> String {
+    if rail.port <= 1 { rail.device.clone() } else { format!("{}:{}", rail.device, rail.port) }
+}
+
+/// The legs' rates as they were read last.
+fn legs(host: &HostTimeline, id: RailId) -> Option<&[LegRates]> {
+    host.intervals()
+        .rev()
+        .filter_map(|interval| interval.rails.get(id.0))
+        .map(|rates| rates.legs.as_slice())
+        .find(|legs| !legs.is_empty())
+}
+
+fn lines(
+    topology: &Topology,
+    host: &HostTimeline,
+    groups: &[Group],
+    with_legs: bool,
+    blanks: bool,
+) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut position = 0;
+    for (at, group) in groups.iter().enumerate() {
+        if blanks && at > 0 {
+            lines.push(Line::Blank);
+        }
+        lines.push(Line::Node { group: at });
+        for &id in &group.rails {
+            lines.push(Line::Rail { id, position });
+            position += 1;
+            let count = topology.rails[id.0].bond.as_ref().map_or(0, |bond| bond.legs.len());
+            if with_legs && legs(host, id).is_some() {
+                lines.extend((0..count).map(|leg| Line::Leg { id, leg }));
+            }
+        }
+    }
+    lines
+}

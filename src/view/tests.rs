@@ -1,0 +1,142 @@
+//! The screen at the sizes that people have. Times come from the frames, so every picture is the same everywhere.
+
+use super::fixture::{a_mixed_bag, findings_on_two_slow_bonds, two_slow_bonds};
+use super::{Colours, Theme, draw};
+use crate::app::{App, How, Mode, Msg};
+use crate::rules::{Finding, Severity};
+use crate::timeline::Timeline;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use std::sync::Arc;
+use widgets::Symbols;
+
+fn app(timeline: &Timeline, how: How, findings: Vec<Finding>) -> App {
+    let mut app = App::new(Arc::new(timeline.session().clone()), how, Theme::default());
+    for frame in timeline.local().frames() {
+        app.update(Msg::Frame(Arc::new(frame.clone())));
+    }
+    app.show_findings(findings);
+    app
+}
+
+fn demo() -> App {
+    let how = How { mode: Mode::Demo, recording: Some("slow-bonds.rsz".into()), ..How::default() };
+    app(&two_slow_bonds(), how, findings_on_two_slow_bonds())
+}
+
+fn mixed_bag() -> App {
+    let findings = vec![
+        Finding::new(
+            "link-down",
+            Severity::Warning,
+            ["mlx5_bond_3"],
+            "mlx5_bond_3: state DOWN, phys_state Polling",
+        )
+        .advise("check the cable and the switch port of bond3"),
+        Finding::new(
+            "pcie-downgraded",
+            Severity::Warning,
+            ["mlx5_bond_5"],
+            "mlx5_bond_5: x4 of x16 at 0000:05:00.0",
+        )
+        .advise("reseat the card or check the slot"),
+    ];
+    app(&a_mixed_bag(), How::default(), findings)
+}
+
+fn press(app: &mut App, code: KeyCode) {
+    app.update(Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+}
+
+fn screen(app: &App, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| draw(app, frame)).unwrap();
+    terminal.backend().to_string()
+}
+
+#[test]
+fn eight_rails_and_their_findings_fit_80_by_24() {
+    insta::assert_snapshot!(screen(&demo(), 80, 24));
+}
+
+#[test]
+fn legs_show_at_120_by_40() {
+    insta::assert_snapshot!(screen(&demo(), 120, 40));
+}
+
+#[test]
+fn room_is_used_at_200_by_60() {
+    insta::assert_snapshot!(screen(&demo(), 200, 60));
+}
+
+#[test]
+fn every_unknown_says_that_it_is_unknown_and_why() {
+    insta::assert_snapshot!("unknowns_80x24", screen(&mixed_bag(), 80, 24));
+    insta::assert_snapshot!("unknowns_120x40", screen(&mixed_bag(), 120, 40));
+}
+
+#[test]
+fn ascii_terminals_get_seven_bits() {
+    let mut app = demo();
+    app.set_theme(Theme { colours: Colours::None, symbols: Symbols::Ascii });
+    press(&mut app, KeyCode::Down);
+    let screen = screen(&app, 80, 24);
+    insta::assert_snapshot!(screen);
+    let ours = screen.chars();
+    assert_eq!(ours.filter(|char| !char.is_ascii()).collect::<String>(), "");
+}
+
+#[test]
+fn the_help_lists_every_key() {
+    let mut app = demo();
+    press(&mut app, KeyCode::Char('?'));
+    let screen = screen(&app, 120, 40);
+    insta::assert_snapshot!(screen);
+    for binding in crate::app::BINDINGS {
+        assert!(screen.contains(binding.shown) && screen.contains(binding.help), "{binding:?}");
+    }
+    let small = self::screen(&app, 80, 24);
+    for binding in crate::app::BINDINGS {
+        assert!(small.contains(binding.help), "{binding:?}\n{small}");
+    }
+}
+
+#[test]
+fn a_held_picture_says_so_and_shows_the_selected_finding_in_full() {
+    let mut app = demo();
+    press(&mut app, KeyCode::Char(' '));
+    press(&mut app, KeyCode::Tab);
+    press(&mut app, KeyCode::End);
+    insta::assert_snapshot!(screen(&app, 80, 24));
+}
+
+#[test]
+fn sixty_four_rails_scroll() {
+    let node = super::fixture::Node::with_rails(64);
+    let mut app = app(&Timeline::new(node.session()), How::default(), Vec::new());
+    assert!(screen(&app, 80, 24).contains("rails 1-15 of 64"), "{}", screen(&app, 80, 24));
+    press(&mut app, KeyCode::End);
+    let end = screen(&app, 80, 24);
+    assert!(end.contains("-64 of 64") && end.contains("▸mlx5_bond_64"), "{end}");
+}
+
+#[test]
+fn a_terminal_too_small_is_told() {
+    insta::assert_snapshot!(screen(&demo(), 40, 5));
+}
+
+#[test]
+fn no_size_makes_the_screen_panic() {
+    for mut app in [demo(), mixed_bag()] {
+        for help in 0..2 {
+            for width in (1..60).step_by(7).chain(60..76).chain([100, 109, 110, 160, 250]) {
+                for height in [1, 2, 5, 14, 15, 16, 20, 24, 33, 70] {
+                    screen(&app, width, height);
+                }
+            }
+            press(&mut app, KeyCode::Char('?'));
+            assert_eq!(app.help_is_open(), help == 0);
+        }
+    }
+}

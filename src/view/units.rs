@@ -1,0 +1,129 @@
+//! Numbers become text here and nowhere else on the screen.
+
+/// Unit that rates are shown in. Rates themselves are always held in GB/s, 10^9 bytes per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RateUnit {
+    /// 10^9 bytes per second.
+    #[default]
+    GigabytesPerS,
+    /// 10^9 bits per second.
+    GigabitsPerS,
+    /// 2^30 bytes per second.
+    GibibytesPerS,
+}
+
+impl RateUnit {
+    /// The one that the units key goes to.
+    #[must_use]
+    pub fn next(self) -> Self {
+        match self {
+            Self::GigabytesPerS => Self::GigabitsPerS,
+            Self::GigabitsPerS => Self::GibibytesPerS,
+            Self::GibibytesPerS => Self::GigabytesPerS,
+        }
+    }
+
+    /// As it is written after a number.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::GigabytesPerS => "GB/s",
+            Self::GigabitsPerS => "Gb/s",
+            Self::GibibytesPerS => "GiB/s",
+        }
+    }
+
+    /// The number without its unit: `48.7`, `389.6`; a trickle is `<0.01`, never 0.
+    #[must_use]
+    pub fn text(self, gb_per_s: f64) -> String {
+        let number = match self {
+            Self::GigabytesPerS => gb_per_s,
+            Self::GigabitsPerS => gb_per_s * 8.0,
+            Self::GibibytesPerS => gb_per_s * 1e9 / f64::from(1 << 30),
+        };
+        if number <= 0.0 {
+            "0.0".to_owned()
+        } else if number < 0.01 {
+            "<0.01".to_owned()
+        } else if number < 1.0 {
+            format!("{number:.2}")
+        } else {
+            format!("{number:.1}")
+        }
+    }
+}
+
+/// A share in whole percent: `99%`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    format!("{:.0}%", share * 100.0)
+}
+
+/// Memory as it is sold: `1.1 TiB`, `512 GiB`.
+#[must_use]
+pub fn memory(bytes: u64) -> String {
+    const NAMES: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    let mut number = bytes as f64 / 1024.0;
+    let mut names = NAMES.iter();
+    let mut name = names.next().copied().unwrap_or_default();
+    for next in names {
+        if number < 1024.0 {
+            break;
+        }
+        number /= 1024.0;
+        name = next;
+    }
+    if number < 10.0 && bytes > 0 { format!("{number:.1} {name}") } else { format!("{number:.0} {name}") }
+}
+
+/// Time since the session began: `0:42`, `1:02:03`.
+#[must_use]
+pub fn position(ns: u64) -> String {
+    let seconds = ns / 1_000_000_000;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+}
+
+/// Time of day, so that the screen can be held against a log: `03:04:05 UTC`.
+#[must_use]
+pub fn time_of_day(unix_ms: u64) -> String {
+    let seconds = unix_ms / 1000 % 86_400;
+    format!("{:02}:{:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+/// A short time in seconds, whole from ten on: `2.5`, `12`.
+#[must_use]
+pub fn seconds(s: f64) -> String {
+    if s < 10.0 && s.fract() >= 0.05 { format!("{s:.1}") } else { format!("{s:.0}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RateUnit, memory, percent, position, seconds, time_of_day};
+
+    #[test]
+    fn one_rate_in_three_units() {
+        let unit = RateUnit::default();
+        let texts = [unit, unit.next(), unit.next().next()].map(|u| format!("{} {}", u.text(49.0), u.word()));
+        assert_eq!(texts, ["49.0 GB/s", "392.0 Gb/s", "45.6 GiB/s"]);
+        assert_eq!(unit.next().next().next(), unit);
+    }
+
+    #[test]
+    fn a_trickle_is_not_nothing() {
+        let text = |gb| RateUnit::GigabytesPerS.text(gb);
+        assert_eq!([0.0, 0.000_2, 0.03, 1.0, 413.24].map(text), ["0.0", "<0.01", "0.03", "1.0", "413.2"]);
+    }
+
+    #[test]
+    fn sizes_times_and_shares_are_short() {
+        assert_eq!(memory(1_209_462_790_553), "1.1 TiB");
+        assert_eq!(memory(512 << 30), "512 GiB");
+        assert_eq!(memory(0), "0 KiB");
+        assert_eq!(position(42_900_000_000), "0:42");
+        assert_eq!(position(3_723_000_000_000), "1:02:03");
+        assert_eq!(time_of_day(1_764_385_445_000), "03:04:05 UTC");
+        assert_eq!(percent(0.994), "99%");
+        assert_eq!([2.0, 2.5, 12.7].map(seconds), ["2", "2.5", "13"]);
+    }
+}

@@ -6,8 +6,8 @@
 //! | place | unit | drivers |
 //! |---|---|---|
 //! | `ports/N/counters/port_{rcv,xmit}_data` | 4-byte words on any lane count | mlx5, mlx4, qib, hfi1, hns |
-//! | `hw_counters/{rx,tx}_bytes` and the like | bytes | efa, bnxt_re, mana, ionic, erdma, irdma |
-//! | `/sys/class/net/DEV/statistics/{rx,tx}_bytes` | bytes, all traffic | rdma_rxe, siw: the netdev carries it |
+//! | `hw_counters/{rx,tx}_bytes` and the like | bytes | efa, `bnxt_re`, mana, ionic, erdma, irdma |
+//! | `/sys/class/net/DEV/statistics/{rx,tx}_bytes` | bytes, all traffic | `rdma_rxe`, siw: the netdev carries it |
 //!
 //! Sources: Documentation/ABI/stable/sysfs-class-infiniband (`port_rcv_data`: "Total number of data octets,
 //! divided by 4"); the `rdma_stat_desc` tables of the drivers under drivers/infiniband/hw.

@@ -7,6 +7,7 @@
 //! | [`root`] | where files are read from: `/` in life, a copied tree in tests and tickets |
 //! | [`survey`] | one probe a file; each adds the facts it learns to a [`model::Topology`] |
 //! | [`counters`] | what is read at every sample |
+//! | [`processes`] | who uses the rails, and from where |
 //! | [`steps`] | counters of a copied tree, stepped without real time |
 //! | [`load`] | READ traffic: specification, engine, transports |
 //! | [`perf`] | what a load thread costs: cycles, instructions, context switches |
@@ -20,6 +21,7 @@ pub mod ffi;
 pub mod load;
 pub mod model;
 pub mod perf;
+pub mod processes;
 pub mod root;
 pub mod steps;
 pub mod survey;

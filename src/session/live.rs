@@ -5,6 +5,7 @@ use super::{FrameSource, SourceError, Stop};
 use probes::counters::Sampler;
 use probes::load::RunningLoad;
 use probes::model::{Frame, Session, Topology};
+use probes::processes::Watcher;
 use probes::root::Root;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ pub struct Live {
     session: Arc<Session>,
     root: Root,
     sampler: Sampler,
+    watcher: Watcher,
     began: Instant,
     every: Duration,
     until: Option<Duration>,
@@ -42,12 +44,14 @@ impl Live {
         stop: Stop,
     ) -> Self {
         let sampler = Sampler::open(&root, &mut topology);
+        let watcher = Watcher::open(&root, &mut topology);
         let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok();
         let started_unix_ms = since_1970.and_then(|time| u64::try_from(time.as_millis()).ok());
         Self {
             session: header(topology, every, started_unix_ms),
             root,
             sampler,
+            watcher,
             began: Instant::now(),
             every,
             until: if load.is_some() { None } else { until },
@@ -93,9 +97,11 @@ impl Live {
         let before = self.began.elapsed();
         let mut rails = self.sampler.bytes(&self.root, |rail| is_full || !ours.contains(&rail));
         let after = self.began.elapsed();
+        let mut processes = None;
         if is_full {
             self.last_full = Some(due);
             self.sampler.further(&self.root, &mut rails);
+            processes = self.watcher.look(&self.root, nanoseconds(after)).map(Arc::new);
         }
         let seq = self.seq;
         self.seq += 1;
@@ -103,12 +109,12 @@ impl Live {
             host: 0,
             seq,
             // each counter was read somewhere in between
-            at_ns: nanoseconds(before + (after - before) / 2),
+            at_ns: nanoseconds((before + after) / 2),
             rails,
-            processes: None,
+            processes,
             load: self.load.as_ref().map(|load| load.load()),
             workers,
-            sampled_in_ns: Some(nanoseconds(self.began.elapsed() - before)),
+            sampled_in_ns: Some(nanoseconds(self.began.elapsed().saturating_sub(before))),
         }
     }
 }

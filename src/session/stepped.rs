@@ -5,6 +5,7 @@ use super::{FrameSource, SourceError, Stop};
 use probes::counters::Sampler;
 use probes::load::described;
 use probes::model::{Frame, Load, Session, Topology};
+use probes::processes::Watcher;
 use probes::root::Root;
 use probes::steps::Steps;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ pub struct Stepped {
     session: Arc<Session>,
     root: Root,
     sampler: Sampler,
+    watcher: Watcher,
     steps: Option<Steps>,
     interval_ns: u64,
     until_ns: Option<u64>,
@@ -36,6 +38,7 @@ impl Stepped {
     ) -> Self {
         let interval = steps.as_ref().map_or(every, Steps::interval);
         let sampler = Sampler::open(&root, &mut topology);
+        let watcher = Watcher::open(&root, &mut topology);
         if let Err(reason) = described(&root) {
             topology.gap("load", "host", reason);
         }
@@ -43,6 +46,7 @@ impl Stepped {
             session: header(topology, interval, None),
             root,
             sampler,
+            watcher,
             steps,
             interval_ns: nanoseconds(interval),
             until_ns: until.map(nanoseconds),
@@ -81,7 +85,8 @@ impl FrameSource for Stepped {
         self.next += 1;
         let mut rails = self.sampler.bytes(&self.root, |_| true);
         self.sampler.further(&self.root, &mut rails);
-        Ok(Some(Frame { seq, at_ns, rails, load: self.load(), ..Frame::default() }))
+        let processes = self.watcher.look(&self.root, at_ns).map(Arc::new);
+        Ok(Some(Frame { seq, at_ns, rails, processes, load: self.load(), ..Frame::default() }))
     }
 }
 

@@ -53,8 +53,7 @@ mod tests {
     fn a_wait_ends_at_once_when_told_to() {
         let stop = Stop::new();
         let handle = stop.clone();
-        let waiting =
-            std::thread::spawn(move || handle.wait_until(Instant::now() + Duration::from_secs(3600)));
+        let waiting = std::thread::spawn(move || handle.wait_until(Instant::now() + Duration::from_hours(1)));
         stop.stop();
         assert!(!waiting.join().unwrap(), "an hour has not passed");
     }

@@ -39,8 +39,8 @@ pub(super) struct ByteFiles {
 
 /// Names of byte counters in `hw_counters/`, received and sent, by the driver that has them.
 ///
-/// Sources: `rdma_stat_desc` tables in drivers/infiniband/hw: efa/efa_verbs.c, `bnxt_re/hw_counters.c`,
-/// mana/counters.c, ionic/ionic_hw_stats.c, erdma/erdma_verbs.c, irdma/verbs.c. On irdma the octets of both
+/// Sources: `rdma_stat_desc` tables in drivers/infiniband/hw: `efa/efa_verbs.c`, `bnxt_re/hw_counters.c`,
+/// mana/counters.c, `ionic/ionic_hw_stats.c`, `erdma/erdma_verbs.c`, irdma/verbs.c. On irdma the octets of both
 /// IP versions add up; its multicast octets are left out, since queue pairs that READ have none.
 const HW_NAMES: &[(&[&str], &[&str])] = &[
     (&["rx_bytes"], &["tx_bytes"]),

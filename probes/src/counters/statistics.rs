@@ -91,7 +91,7 @@ fn captured(root: &Root, netdev: &str) -> Result<Vec<(String, u64)>, ReadError> 
 /// Whether a statistic tells of congestion, loss, damage or priorities; `false` for the hundreds that count
 /// packets per ring and offload.
 ///
-/// Names as mlx5 has them (Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst);
+/// Names as mlx5 has them (`Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst`);
 /// other drivers use the same words.
 pub(super) fn tells_of_trouble(name: &str) -> bool {
     const WORDS: &[&str] = &[

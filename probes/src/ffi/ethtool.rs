@@ -41,10 +41,10 @@ impl Ethtool {
     /// `EOPNOTSUPP` where the driver has none (bonds, VLANs), `ENODEV` where there is no such netdev.
     pub fn statistic_names(&self, netdev: &str) -> io::Result<Vec<String>> {
         let count = self.count(netdev)?;
-        let mut reply = self.ask(netdev, [ETHTOOL_GSTRINGS, ETH_SS_STATS], count, NAME_WORDS)?;
+        let reply = self.ask(netdev, [ETHTOOL_GSTRINGS, ETH_SS_STATS], count, NAME_WORDS)?;
         // struct ethtool_gstrings { u32 cmd, string_set, len; u8 data[]; }
-        let bytes: Vec<u8> = reply.drain(..).flat_map(u64::to_ne_bytes).collect();
-        let length = u32::from_ne_bytes(bytes[8..12].try_into().expect("four bytes")) as usize;
+        let bytes: Vec<u8> = reply.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let length = halves(reply[1])[0] as usize;
         let names = bytes[12..].chunks_exact(NAME_WORDS * 8).take(length).map(|name| {
             let end = name.iter().position(|b| *b == 0).unwrap_or(name.len());
             String::from_utf8_lossy(&name[..end]).into_owned()
@@ -62,8 +62,7 @@ impl Ethtool {
         let wanted = u32::try_from(count).map_err(io::Error::other)?;
         let mut reply = self.ask(netdev, [ETHTOOL_GSTATS, wanted], count, 1)?;
         // struct ethtool_stats { u32 cmd, n_stats; u64 data[]; }
-        let header = reply[0].to_ne_bytes();
-        let length = u32::from_ne_bytes(header[4..8].try_into().expect("four bytes")) as usize;
+        let length = halves(reply[0])[1] as usize;
         reply.remove(0);
         reply.truncate(length);
         Ok(reply)
@@ -71,19 +70,18 @@ impl Ethtool {
 
     fn count(&self, netdev: &str) -> io::Result<usize> {
         // struct ethtool_sset_info { u32 cmd, reserved; u64 sset_mask; u32 data[]; }
-        let mut request = [u64::from_ne_bytes(words(ETHTOOL_GSSET_INFO, 0)), 1 << ETH_SS_STATS, 0];
+        let mut request = [joined([ETHTOOL_GSSET_INFO, 0]), 1 << ETH_SS_STATS, 0];
         self.ioctl(netdev, &mut request)?;
         if request[1] == 0 {
             return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
         }
-        let count = request[2].to_ne_bytes();
-        Ok(u32::from_ne_bytes(count[..4].try_into().expect("four bytes")) as usize)
+        Ok(halves(request[2])[0] as usize)
     }
 
     fn ask(&self, netdev: &str, start: [u32; 2], count: usize, entry_words: usize) -> io::Result<Vec<u64>> {
         let room = HEADER_WORDS + (count + SLACK_ENTRIES) * entry_words;
         let mut reply = vec![0_u64; room];
-        reply[0] = u64::from_ne_bytes(words(start[0], start[1]));
+        reply[0] = joined(start);
         self.ioctl(netdev, &mut reply)?;
         reply.truncate(HEADER_WORDS + (count + 1) * entry_words);
         Ok(reply)
@@ -109,11 +107,19 @@ impl Ethtool {
 }
 
 /// Two 32-bit words side by side, as the head of an ethtool command has them.
-fn words(first: u32, second: u32) -> [u8; 8] {
+fn joined(words: [u32; 2]) -> u64 {
     let mut both = [0; 8];
-    both[..4].copy_from_slice(&first.to_ne_bytes());
-    both[4..].copy_from_slice(&second.to_ne_bytes());
-    both
+    for (to, word) in both.chunks_exact_mut(4).zip(words) {
+        to.copy_from_slice(&word.to_ne_bytes());
+    }
+    u64::from_ne_bytes(both)
+}
+
+/// The reverse of [`joined`].
+fn halves(both: u64) -> [u32; 2] {
+    let both = both.to_ne_bytes();
+    let (halves, _) = both.as_chunks::<4>();
+    [u32::from_ne_bytes(halves[0]), u32::from_ne_bytes(halves[1])]
 }
 
 #[cfg(test)]

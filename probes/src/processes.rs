@@ -1,0 +1,177 @@
+//! Who uses the rails: processes with queue pairs, where they may run, and where their memory is.
+//!
+//! On the live machine RDMA netlink names the process of every user queue pair; where the kernel does not
+//! speak it, processes that hold a rail's verbs file open stand in. In a copied tree
+//! `captured/rdma-res-qp.json` holds what `rdma -j res show qp` printed.
+//!
+//! No privilege is needed for the list itself. Other users' memory placement and open files are theirs
+//! and root's alone; a gap says so.
+
+mod captured;
+mod netlink;
+mod nldev;
+mod numa_maps;
+mod open_files;
+mod threads;
+
+use crate::model::{Gap, Process, ProcessSource, Topology};
+use crate::root::Root;
+use numa_maps::Residency;
+use std::collections::BTreeMap;
+
+/// Name of this probe in gaps.
+const PROBE: &str = "processes";
+
+/// Queue pairs of one process on one device; `None` when only its open file is known.
+type Users = BTreeMap<(u32, String), Option<u32>>;
+
+/// Looks up, again and again, which processes use the rails.
+#[derive(Debug)]
+pub struct Watcher {
+    /// Devices, in the order of the rails.
+    devices: Vec<String>,
+    /// Device by its verbs file, for the fallback.
+    verbs_files: BTreeMap<String, String>,
+    residency: Residency,
+    open_files: open_files::Search,
+    last: Option<Vec<Process>>,
+}
+
+impl Watcher {
+    /// A watcher over the rails of this topology. Looks once, so that what cannot be learnt becomes a gap.
+    #[must_use]
+    pub fn open(root: &Root, topology: &mut Topology) -> Self {
+        let mut devices: Vec<String> = Vec::new();
+        let mut verbs_files = BTreeMap::new();
+        for rail in &topology.rails {
+            if !devices.contains(&rail.device) {
+                devices.push(rail.device.clone());
+            }
+            if let Some(file) = &rail.uverbs {
+                verbs_files.insert(file.clone(), rail.device.clone());
+            }
+        }
+        let mut this = Self {
+            devices,
+            verbs_files,
+            residency: Residency::default(),
+            open_files: open_files::Search::default(),
+            last: None,
+        };
+        let mut gaps = Vec::new();
+        this.find(root, 0, &mut gaps);
+        topology.gaps.append(&mut gaps);
+        topology.gaps.sort();
+        topology.gaps.dedup();
+        this
+    }
+
+    /// Processes on the rails at `now_ns` of the session; `None` when they cannot be told, or are what they
+    /// were at the last call.
+    pub fn look(&mut self, root: &Root, now_ns: u64) -> Option<Vec<Process>> {
+        let found = self.find(root, now_ns, &mut Vec::new())?;
+        if self.last.as_ref() == Some(&found) {
+            return None;
+        }
+        self.last = Some(found.clone());
+        Some(found)
+    }
+
+    fn find(&mut self, root: &Root, now_ns: u64, gaps: &mut Vec<Gap>) -> Option<Vec<Process>> {
+        if self.devices.is_empty() {
+            return None;
+        }
+        let (users, source) = self.users(root, now_ns, gaps)?;
+        let mut processes = Vec::new();
+        for ((pid, device), queue_pairs) in users {
+            if self.devices.contains(&device)
+                && let Some(process) = self.process(root, now_ns, pid, &device, gaps)
+            {
+                let is_ours = root.is_live() && pid == std::process::id();
+                let source = if is_ours { ProcessSource::OurLoad } else { source };
+                processes.push(Process { queue_pairs, source, ..process });
+            }
+        }
+        let position = |p: &Process| self.devices.iter().position(|device| *device == p.device);
+        processes.sort_by_key(|p| (p.pid, position(p)));
+        self.residency.forget_others(&processes);
+        Some(processes)
+    }
+
+    /// Who uses which device, by the best source there is.
+    fn users(&mut self, root: &Root, now_ns: u64, gaps: &mut Vec<Gap>) -> Option<(Users, ProcessSource)> {
+        let mut gap = |reason: String| {
+            gaps.push(Gap { probe: PROBE.into(), subject: "host".into(), reason });
+        };
+        if !root.is_live() {
+            let users = captured::users(root).map_err(|reason| {
+                gap(format!("{reason}; which processes use the rails is not known"));
+            });
+            return Some((users.ok()?, ProcessSource::QueuePairs));
+        }
+        match netlink::queue_pairs() {
+            Ok(found) => {
+                if found.hidden > 0 {
+                    gap(format!(
+                        "{} queue pairs belong to processes of another PID namespace; run railscope on the host \
+                         to see them",
+                        found.hidden
+                    ));
+                }
+                Some((found.users, ProcessSource::QueuePairs))
+            }
+            Err(error) => {
+                let searched = self.open_files.users(root, &self.verbs_files, now_ns);
+                let unseen = match searched.unreadable {
+                    0 => String::new(),
+                    count => {
+                        format!("; open files of {count} processes are not readable, run as root to see them")
+                    }
+                };
+                gap(format!(
+                    "{error}; processes are found by their open verbs files, which says nothing of queue pairs{unseen}"
+                ));
+                Some((searched.users, ProcessSource::OpenFile))
+            }
+        }
+    }
+
+    /// `None` when the process ended meanwhile.
+    fn process(
+        &mut self,
+        root: &Root,
+        now_ns: u64,
+        pid: u32,
+        device: &str,
+        gaps: &mut Vec<Gap>,
+    ) -> Option<Process> {
+        let folder = format!("proc/{pid}");
+        if root.is_live() && !root.exists(&folder) {
+            return None;
+        }
+        let name = root.text(format!("{folder}/comm")).unwrap_or_default();
+        let mut gap = |reason: String| {
+            let reason = format!("process {pid} ({name}): {reason}");
+            gaps.push(Gap { probe: PROBE.into(), subject: device.to_owned(), reason });
+        };
+        let threads = threads::read(root, pid).unwrap_or_else(|reason| {
+            gap(reason);
+            threads::Threads::default()
+        });
+        let bytes_by_node = self.residency.read(root, pid, threads.started, threads.resident_bytes, now_ns);
+        Some(Process {
+            pid,
+            device: device.to_owned(),
+            queue_pairs: None,
+            source: ProcessSource::QueuePairs,
+            cpus_allowed: threads.cpus_allowed,
+            mems_allowed: threads.mems_allowed,
+            last_cpus: threads.last_cpus,
+            large_mapping_bytes_by_node: bytes_by_node.map_err(&mut gap).ok(),
+            name,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! Where a process may run and where its threads ran last, from `/proc/PID` (proc(5)).
+
+use crate::model::CpuSet;
+use crate::root::Root;
+
+/// CPUs of the busiest threads that are kept.
+const MOST_CPUS: usize = 16;
+
+/// Threads that are looked at; the rest of a larger process is taken to be like these.
+const MOST_THREADS: usize = 1024;
+
+/// What all threads of a process have in common or add up to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Threads {
+    /// CPUs that any thread may run on.
+    pub(super) cpus_allowed: Option<CpuSet>,
+    /// Nodes that any thread may take memory from.
+    pub(super) mems_allowed: Option<CpuSet>,
+    /// Where the busiest threads ran last.
+    pub(super) last_cpus: Vec<u32>,
+    /// Start of the process in clock ticks since boot: tells it from a later one with the same id.
+    pub(super) started: Option<u64>,
+    /// Resident memory without hugetlb pages, bytes.
+    pub(super) resident_bytes: Option<u64>,
+}
+
+/// Reads all threads of a process.
+///
+/// # Errors
+///
+/// The file that is not readable, and why.
+pub(super) fn read(root: &Root, pid: u32) -> Result<Threads, String> {
+    let folder = format!("proc/{pid}/task");
+    let status = root.text(format!("proc/{pid}/status")).map_err(|error| error.to_string())?;
+    let names = root.names(&folder).map_err(|error| error.to_string())?;
+    let mut threads = Threads { resident_bytes: kilobytes(&status, "VmRSS"), ..Threads::default() };
+    let mut ran: Vec<(u64, u32)> = Vec::new();
+    for thread in names.iter().take(MOST_THREADS) {
+        // a thread may end while we look
+        let Ok(status) = root.text(format!("{folder}/{thread}/status")) else { continue };
+        unite(&mut threads.cpus_allowed, list(&status, "Cpus_allowed_list"));
+        unite(&mut threads.mems_allowed, list(&status, "Mems_allowed_list"));
+        if let Some(stat) = root.text(format!("{folder}/{thread}/stat")).ok().as_deref().and_then(stat) {
+            ran.push((stat.busy_ticks, stat.last_cpu));
+            if *thread == pid.to_string() {
+                threads.started = Some(stat.started);
+            }
+        }
+    }
+    // the sort is stable: threads that did equally much stay in order
+    ran.sort_by_key(|(busy_ticks, _)| std::cmp::Reverse(*busy_ticks));
+    threads.last_cpus = ran.into_iter().map(|(_, cpu)| cpu).take(MOST_CPUS).collect();
+    Ok(threads)
+}
+
+fn unite(all: &mut Option<CpuSet>, more: Option<CpuSet>) {
+    *all = match (all.take(), more) {
+        (Some(all), Some(more)) if all == more => Some(all),
+        (Some(all), Some(more)) => Some(all.iter().chain(more.iter()).collect()),
+        (all, more) => all.or(more),
+    };
+}
+
+fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    status.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()))
+}
+
+fn list(status: &str, name: &str) -> Option<CpuSet> {
+    field(status, name)?.parse().ok()
+}
+
+fn kilobytes(status: &str, name: &str) -> Option<u64> {
+    let number = field(status, name)?.strip_suffix("kB")?.trim();
+    number.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+struct Stat {
+    busy_ticks: u64,
+    started: u64,
+    last_cpu: u32,
+}
+
+/// Fields 14, 15 (user and system time), 22 (start) and 39 (last CPU) of `proc_pid_stat(5)`.
+fn stat(text: &str) -> Option<Stat> {
+    // the name in parentheses may hold spaces and parentheses itself
+    let (_, after_name) = text.rsplit_once(')')?;
+    let fields: Vec<&str> = after_name.split_ascii_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    Some(Stat {
+        busy_ticks: field(14)?.saturating_add(field(15)?),
+        started: field(22)?,
+        last_cpu: u32::try_from(field(39)?).ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{read, stat};
+    use crate::root::Root;
+
+    fn stat_line(name: &str, ticks: u64, cpu: u32) -> String {
+        format!(
+            "7 ({name}) S 1 7 7 0 -1 0 0 0 0 0 {ticks} 1 0 0 20 0 1 0 555 0 0{} {cpu} 0 0",
+            " 0".repeat(14)
+        )
+    }
+
+    #[test]
+    fn a_name_with_spaces_and_parentheses_shifts_no_field() {
+        let stat = stat(&stat_line("a) b (c", 40, 9)).unwrap();
+        assert_eq!((stat.busy_ticks, stat.started, stat.last_cpu), (41, 555, 9));
+    }
+
+    #[test]
+    fn threads_add_up_and_the_busiest_come_first() {
+        let mut root = Root::at("/nowhere");
+        let mut lay = |path: &str, text: &str| root.lay_over(path, Some(text));
+        lay("proc/7/status", "Name:\tx\nVmRSS:\t   2048 kB\n");
+        lay("proc/7/task/7/status", "Cpus_allowed_list:\t0-1\nMems_allowed_list:\t0\n");
+        lay("proc/7/task/7/stat", &stat_line("x", 1, 0));
+        lay("proc/7/task/8/status", "Cpus_allowed_list:\t4\nMems_allowed_list:\t0\n");
+        lay("proc/7/task/8/stat", &stat_line("x", 90, 4));
+        let threads = read(&root, 7).unwrap();
+        assert_eq!(threads.cpus_allowed.unwrap().to_string(), "0-1,4");
+        assert_eq!(threads.mems_allowed.unwrap().to_string(), "0");
+        assert_eq!(threads.last_cpus, [4, 0]);
+        assert_eq!((threads.resident_bytes, threads.started), (Some(2 << 20), Some(555)));
+    }
+
+    #[test]
+    fn a_process_that_is_gone_is_an_error_with_its_file() {
+        let error = read(&Root::at("/nowhere"), 7).unwrap_err();
+        assert!(error.starts_with("proc/7/status: "), "{error}");
+    }
+}

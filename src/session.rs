@@ -17,7 +17,7 @@ mod tests;
 mod writer;
 
 pub use live::Live;
-pub use open::{DEFAULT_EVERY, open, open_stoppable};
+pub use open::{DEFAULT_EVERY, node, open, open_stoppable};
 pub use recorded::{Recorded, RecordingStatus};
 pub use replay::{Replay, Sought};
 pub use stepped::Stepped;

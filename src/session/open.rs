@@ -55,6 +55,17 @@ pub fn open_stoppable(
     Ok(Box::new(Stepped::new(root, topology, steps, every, until, stop)))
 }
 
+/// The node, or the copied tree, that the flags name, with the rails of `--rails` only.
+///
+/// # Errors
+///
+/// As for [`open`].
+pub fn node(common: &Common) -> anyhow::Result<(Root, Topology)> {
+    let root = common.root.as_deref().map_or_else(|| Ok(Root::live()), tree)?;
+    let topology = survey(&root, common.overlay.rails.as_deref())?;
+    Ok((root, topology))
+}
+
 fn tree(folder: &Path) -> anyhow::Result<Root> {
     let name = folder.display();
     let kind = std::fs::metadata(folder).with_context(|| format!("--root {name}"))?;

@@ -8,10 +8,13 @@ mod bonds;
 mod cpuset;
 mod gid_choice;
 mod gids;
+mod gpus;
 mod host;
+mod ibv_devinfo;
 mod iommu;
 mod line;
 mod look;
+mod lost_cards;
 mod numa;
 pub mod order;
 mod pci;
@@ -47,9 +50,12 @@ pub const ALL: &[&dyn Probe] = &[
     &gid_choice::GidChoices,
     &bonds::Bonds,
     &pcie::Pcie,
+    &ibv_devinfo::IbvDevinfo,
     &line::Line,
     &uverbs::Uverbs,
     &iommu::Iommu,
+    &gpus::Gpus,
+    &lost_cards::LostCards,
 ];
 
 /// Everything that can be learnt about the node behind `root`.

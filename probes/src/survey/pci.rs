@@ -46,11 +46,6 @@ impl Function {
             .collect()
     }
 
-    /// `0000:41:00`: equal on the functions of one card.
-    pub fn slot(&self) -> &str {
-        slot(&self.address)
-    }
-
     /// Whether the function is a virtual one.
     ///
     /// On the host the kernel links it to its physical function. In a guest it does not, and only the
@@ -101,7 +96,7 @@ impl Function {
 /// Device ids that Mellanox gave to virtual functions (pci.ids: `ConnectX-3` to `ConnectX` family).
 const MELLANOX_VIRTUAL: [&str; 7] = ["0x1002", "0x1004", "0x1014", "0x1016", "0x1018", "0x101a", "0x101e"];
 
-/// `0000:41:00` of `0000:41:00.0`.
+/// `0000:41:00` of `0000:41:00.0`: equal on the functions of one card.
 pub(super) fn slot(address: &str) -> &str {
     address.rsplit_once('.').map_or(address, |(slot, _)| slot)
 }

@@ -1,0 +1,100 @@
+//! Cards that could be rails but have no RDMA device.
+
+use super::Probe;
+use super::look::Look;
+use super::pci::{Function, is_address};
+use super::rails::numa_node;
+use crate::model::{LostCard, Topology};
+use crate::root::{ReadError, Root};
+
+const NAME: &str = "lost-cards";
+pub(super) const PCI: &str = "sys/bus/pci/devices";
+
+/// Looks through the PCI functions for network cards of RDMA vendors without an RDMA device.
+pub(super) struct LostCards;
+
+impl Probe for LostCards {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn survey(&self, root: &Root, topology: &mut Topology) -> Result<(), ReadError> {
+        let Topology { lost_cards, gaps, .. } = topology;
+        for function in functions(root)? {
+            if !is_rdma_card(root, &function) || !function.rdma_devices(root).is_empty() {
+                continue;
+            }
+            let mut look = Look::into(root, NAME, &function.address, "", gaps);
+            lost_cards.push(LostCard {
+                driver: function.driver(root),
+                netdevs: function.netdevs(root),
+                numa_node: numa_node(root, &function, &mut look),
+                is_vf: function.is_vf(root),
+                address: function.address,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Every PCI function, in address order.
+pub(super) fn functions(root: &Root) -> Result<Vec<Function>, ReadError> {
+    let names = root.names(PCI)?;
+    let addresses = names.into_iter().filter(|name| is_address(name));
+    Ok(addresses.filter_map(|name| Function::above(root, format!("{PCI}/{name}"))).collect())
+}
+
+/// The class code of a function, 24 bits: `0x020000` is an Ethernet controller.
+///
+/// Source: PCI Code and ID Assignment Specification; pci.ids.
+pub(super) fn class_of(root: &Root, function: &Function) -> Option<u32> {
+    let text = root.text(function.folder.join("class")).ok()?;
+    u32::from_str_radix(text.trim_start_matches("0x"), 16).ok()
+}
+
+/// Whether a function is a network card that is bought for its RDMA.
+///
+/// Vendors whose ordinary NICs share their ids (Broadcom, Intel) are known by driver or device id.
+fn is_rdma_card(root: &Root, function: &Function) -> bool {
+    let network = class_of(root, function).is_some_and(|class| class >> 16 == 0x02 || class >> 8 == 0x0c06);
+    if !network {
+        return false;
+    }
+    let id = |file: &str| root.text(function.folder.join(file)).unwrap_or_default();
+    match id("vendor").as_str() {
+        // NVIDIA Mellanox, QLogic InfiniPath, Pensando
+        "0x15b3" | "0x1fc1" | "0x1dd8" => true,
+        // Broadcom NetXtreme-C/E
+        "0x14e4" => function.driver(root).as_deref() == Some("bnxt_en"),
+        // Omni-Path
+        "0x8086" => matches!(id("device").as_str(), "0x24f0" | "0x24f1"),
+        // Elastic Fabric Adapter
+        "0x1d0f" => id("device").starts_with("0xefa"),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LostCards;
+    use crate::model::Topology;
+    use crate::survey::Probe;
+    use crate::survey::testing::Tree;
+
+    #[test]
+    fn a_card_without_an_rdma_device_is_found_and_other_functions_are_not() {
+        let tree = Tree::with_nic();
+        let mellanox = ("0x15b3\n", "0x1021\n");
+        let lost = tree.pci("pci0000:50", "0000:51:00.0", "0x020700\n", mellanox);
+        tree.file(&format!("sys/devices/{lost}/numa_node"), "1\n");
+        tree.link(&format!("sys/devices/{lost}/driver"), "sys/bus/pci/drivers/mlx5_core");
+        tree.pci("pci0000:50", "0000:52:00.0", "0x060400\n", mellanox);
+        tree.pci("pci0000:50", "0000:53:00.0", "0x020000\n", ("0x8086\n", "0x1592\n"));
+        tree.pci("pci0000:50", "0000:54:00.0", "0x020000\n", ("0x14e4\n", "0x165f\n"));
+        let mut topology = Topology::default();
+        LostCards.survey(&tree.root(), &mut topology).unwrap();
+        let [card] = topology.lost_cards.as_slice() else { panic!("{:?}", topology.lost_cards) };
+        assert_eq!((card.address.as_str(), card.driver.as_deref()), ("0000:51:00.0", Some("mlx5_core")));
+        assert_eq!((card.numa_node, card.is_vf, card.netdevs.len()), (Some(1), false, 0));
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 /// No file of `/sys` or `/proc` that we read is larger; a larger one is noise or an attack.
@@ -116,23 +117,50 @@ impl Root {
     }
 
     fn bytes_at(&self, path: &Path) -> std::io::Result<Vec<u8>> {
-        let at = self.resolve(path)?;
-        match self.overlay.get(&at) {
-            Some(Some(text)) => return Ok(text.clone()),
-            Some(None) => return Err(std::io::ErrorKind::NotFound.into()),
-            None => {}
-        }
-        let full = self.base.join(at);
-        // a pipe or a terminal in a hostile tree would block the survey for ever
-        if !self.live && !std::fs::metadata(&full)?.is_file() {
+        let mut file = match self.open_at_once(path) {
+            Some(opened) => opened?,
+            None => {
+                let at = self.resolve(path)?;
+                match self.overlay.get(&at) {
+                    Some(Some(text)) => return Ok(text.clone()),
+                    Some(None) => return Err(std::io::ErrorKind::NotFound.into()),
+                    None => {}
+                }
+                // a pipe or a terminal in a hostile tree would block the survey for ever
+                let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+                std::fs::OpenOptions::new().read(true).custom_flags(flags).open(self.base.join(at))?
+            }
+        };
+        if !self.live && !file.metadata()?.is_file() {
             return Err(std::io::Error::other("not a regular file"));
         }
         let mut bytes = Vec::new();
-        std::fs::File::open(full)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+        Read::by_ref(&mut file).take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > MOST_BYTES {
             return Err(std::io::Error::other(format!("larger than {MOST_BYTES} bytes")));
         }
         Ok(bytes)
+    }
+
+    /// Opens a file in one step, which a survey of thousands of files feels; `None` where only
+    /// [`Root::resolve`] can tell: below laid-over texts, on kernels before 5.6, and for the words of errors.
+    ///
+    /// Source: openat2(2), `RESOLVE_IN_ROOT`.
+    fn open_at_once(&self, path: &Path) -> Option<std::io::Result<std::fs::File>> {
+        use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+        if !self.overlay.is_empty() {
+            return None;
+        }
+        if self.live {
+            return Some(std::fs::File::open(self.base.join(clean(path))));
+        }
+        let base = std::fs::File::open(&self.base).ok()?;
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        match openat2(base, clean(path), flags, Mode::empty(), ResolveFlags::IN_ROOT) {
+            Ok(file) => Some(Ok(file.into())),
+            Err(cause) if cause == rustix::io::Errno::NOENT => Some(Err(cause.into())),
+            Err(_) => None,
+        }
     }
 
     fn names_at(&self, path: &Path) -> std::io::Result<Vec<String>> {

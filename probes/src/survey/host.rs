@@ -131,7 +131,20 @@ fn online_cpus(look: &mut Look<'_>) -> Option<CpuSet> {
 }
 
 fn sockets(root: &Root, cpus: &CpuSet, look: &mut Look<'_>) -> Option<u32> {
-    let packages: BTreeSet<u32> = cpus.iter().filter_map(|cpu| package_of(root, cpu)).collect();
+    let mut packages = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    for cpu in cpus.iter() {
+        if !seen.insert(cpu) {
+            continue;
+        }
+        let Some(package) = package_of(root, cpu) else { continue };
+        packages.insert(package);
+        // spares a file per CPU where the kernel (5.4 and later) lists the package's CPUs
+        let list = root.text(format!("sys/devices/system/cpu/cpu{cpu}/topology/package_cpus_list"));
+        if let Some(Ok(others)) = list.ok().map(|list| list.parse::<CpuSet>()) {
+            seen.extend(others.iter());
+        }
+    }
     if packages.is_empty() {
         look.gap("sys/devices/system/cpu/cpu*/topology/physical_package_id: none readable");
         return None;

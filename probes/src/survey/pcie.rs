@@ -69,7 +69,9 @@ fn hop(root: &Root, lower: &Function, upper: Option<&Function>, subject: &str, g
     // a virtual function shares the link of its physical one, and its own files say "Unknown"
     let owner = lower.physical(root).unwrap_or_else(|| lower.clone());
     let mut look = Look::into(root, NAME, subject, &owner.folder, gaps);
-    let (current, max) = (Link::current(root, &owner), Link::max(root, &owner));
+    let config = quiet_express(root, &owner);
+    let current = Link::read(root, &owner, "current", config.map(|e| (e.current_gt_per_s, e.current_width)));
+    let max = Link::read(root, &owner, "max", config.map(|e| (e.max_gt_per_s, e.max_width)));
     for (what, missing) in current.missing.iter().chain(&max.missing).map(|gap| (&owner.address, gap)) {
         look.gap(format!("{what}/{missing}"));
     }
@@ -80,18 +82,19 @@ fn hop(root: &Root, lower: &Function, upper: Option<&Function>, subject: &str, g
         current_width: current.width,
         max_gt_per_s: max.gt_per_s,
         max_width: max.width,
-        max_payload_bytes: quiet_express(root, &owner).map(|express| express.max_payload_bytes),
+        max_payload_bytes: config.map(|express| express.max_payload_bytes),
         ..Hop::default()
     };
     if let Some(port) = upper {
-        let above = Link::max(root, port);
+        let port_config = quiet_express(root, port);
+        let above = Link::read(root, port, "max", port_config.map(|e| (e.max_gt_per_s, e.max_width)));
         for missing in &above.missing {
             look.gap(format!("{}/{missing}", port.address));
         }
         hop.upstream_max_gt_per_s = above.gt_per_s;
         hop.upstream_max_width = above.width;
         // both ends must agree on it, the smaller one is what goes over the link
-        let port_payload = quiet_express(root, port).map(|express| express.max_payload_bytes);
+        let port_payload = port_config.map(|express| express.max_payload_bytes);
         hop.max_payload_bytes =
             hop.max_payload_bytes.map(|own| port_payload.map_or(own, |port| own.min(port)));
     }
@@ -106,16 +109,6 @@ struct Link {
 }
 
 impl Link {
-    fn current(root: &Root, function: &Function) -> Self {
-        let express = quiet_express(root, function);
-        Self::read(root, function, "current", express.map(|e| (e.current_gt_per_s, e.current_width)))
-    }
-
-    fn max(root: &Root, function: &Function) -> Self {
-        let express = quiet_express(root, function);
-        Self::read(root, function, "max", express.map(|e| (e.max_gt_per_s, e.max_width)))
-    }
-
     /// Reads `…_link_speed` and `…_link_width`; where they are missing, as on old kernels, config space.
     fn read(
         root: &Root,

@@ -22,6 +22,7 @@ pub mod ceilings;
 pub mod cli;
 pub mod commands;
 pub mod peer;
+pub mod report;
 pub mod rules;
 pub mod session;
 pub mod settings;

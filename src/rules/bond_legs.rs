@@ -53,7 +53,7 @@ fn down(rail: &Rail, bond: &Bond) -> Option<Finding> {
             .with("legs_down", down.clone())
             .with("legs_up", up)
             .advise(format!(
-                "check cable, transceiver and switch port of {0}; look with: ethtool {0}; ip -d link show {0}",
+                "check cable, transceiver and switch port of {0}; look with `ethtool {0}`, `ip -d link show {0}`",
                 down[0]
             )),
     )

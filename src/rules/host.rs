@@ -48,8 +48,8 @@ fn memlock(topology: &Topology, timeline: &Timeline) -> Option<Finding> {
         .with("memlock_bytes", limit)
         .with("need_bytes", need)
         .advise(
-            "ulimit -l unlimited in this shell (as root), or `* - memlock unlimited` in \
-             /etc/security/limits.conf, LimitMEMLOCK=infinity in a unit, --ulimit memlock=-1 for a container",
+            "`ulimit -l unlimited` in this shell (as root), or `* - memlock unlimited` in \
+             /etc/security/limits.conf, `LimitMEMLOCK=infinity` in a unit, `--ulimit memlock=-1` for a container",
         ),
     )
 }

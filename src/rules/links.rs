@@ -23,7 +23,7 @@ fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
             continue;
         }
         let netdev = rail.netdev.as_deref();
-        let look = netdev.map_or(String::new(), |netdev| format!("; look with: ethtool {netdev}"));
+        let look = netdev.map_or(String::new(), |netdev| format!("; look with `ethtool {netdev}`"));
         found.push(
             Finding::new(
                 "link-down",

@@ -95,12 +95,12 @@ impl Link<'_> {
             );
             (Severity::Info, message, "nothing is broken; only a faster slot would carry more".to_owned())
         } else {
-            let could = shape(Some(self.expected.gt_per_s), Some(self.expected.width));
+            let shortfall = self.shortfall();
             let place = if code == DOWNGRADED { "" } else { ", further up the path," };
-            let message = format!("{names}: {runs} of {could} at {}{place} below {above}{room}", hop.address);
+            let message = format!("{names}: {shortfall} at {}{place} below {above}{room}", hop.address);
             let advice = format!(
-                "reseat the card, check slot, riser and the BIOS link setting; look again with: \
-                 lspci -vvs {} | grep -E 'LnkCap:|LnkSta:'",
+                "reseat the card, check slot, riser and the BIOS link setting; look again with \
+                 `lspci -vvs {} | grep -E 'LnkCap:|LnkSta:'`",
                 hop.address
             );
             (Severity::Warning, message, advice)
@@ -116,6 +116,19 @@ impl Link<'_> {
             .with("limit_gb_per_s", carries.map(rounded))
             .with("line_gb_per_s", line.map(rounded))
             .advise(advice)
+    }
+
+    /// `x8 of x16`, `16 of 32 GT/s`, or both.
+    fn shortfall(&self) -> String {
+        let Expected { gt_per_s, width } = self.expected;
+        let narrow =
+            self.hop.current_width.filter(|now| *now < width).map(|now| format!("x{now} of x{width}"));
+        let slow = self
+            .hop
+            .current_gt_per_s
+            .filter(|now| *now < gt_per_s)
+            .map(|now| format!("{now} of {gt_per_s} GT/s"));
+        list(narrow.into_iter().chain(slow))
     }
 }
 
@@ -170,7 +183,7 @@ mod tests {
         assert_eq!(found[0].evidence["expected_width"], 16);
         assert_eq!(
             found[0].message,
-            "mlx5_0 and mlx5_1: x8 at 32 GT/s of x16 at 32 GT/s at 0000:41:00.0 below 0000:40:01.0; \
+            "mlx5_0 and mlx5_1: x8 of x16 at 0000:41:00.0 below 0000:40:01.0; \
              31.5 GB/s, less than the wire's 100.0"
         );
     }

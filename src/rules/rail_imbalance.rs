@@ -113,7 +113,7 @@ fn judge(
             .with("direction", if op == LoadOp::Read { "read" } else { "write" })
             .advise(
                 "see what else is found on these rails (legs, PCIe, placement); \
-                 then load one alone: railscope load PEER --rails DEVICE",
+                 then load one alone: `railscope load PEER --rails DEVICE`",
             ),
     )
 }

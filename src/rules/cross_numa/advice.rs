@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 pub(super) fn of(case: &Case<'_>) -> String {
     let (user, node) = (case.user, case.node);
     if user.ours {
-        return format!("start the load again with --place local (node {node} for these rails)");
+        return format!("start the load again with `--place local` (node {node} for these rails)");
     }
     if let Some(gpu) = &user.gpu {
         return near_rails(case, &format!("data for {gpu} belong on rails of its own node: "))
@@ -23,7 +23,7 @@ pub(super) fn of(case: &Case<'_>) -> String {
     let rail_nodes: BTreeSet<u32> =
         user.rails.iter().filter_map(|id| case.topology.rails[id.0].numa_node).collect();
     let command = user.name.as_deref().unwrap_or("COMMAND");
-    let bind = format!("numactl --cpunodebind={node} --membind={node} {command} ...");
+    let bind = format!("`numactl --cpunodebind={node} --membind={node} {command} ...`");
     if rail_nodes.len() > 1 {
         let split = format!(
             "one process a node, each with the rails of its node; for {}: {bind}",
@@ -36,7 +36,7 @@ pub(super) fn of(case: &Case<'_>) -> String {
     }
     match (&case.far_memory, user.pid, cpus_of_node(case)) {
         (None, Some(pid), Some(cpus)) if memory_is_known(case) => {
-            format!("its memory is on the right node already: taskset -apc {cpus} {pid}")
+            format!("its memory is on the right node already: `taskset -apc {cpus} {pid}`")
         }
         _ => format!(
             "start it again as: {bind} (memory that is allocated stays where it is, so moving \

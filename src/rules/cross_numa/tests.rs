@@ -50,7 +50,7 @@ fn a_process_bound_to_the_far_socket_is_named_with_the_command_that_mends_it() {
     );
     assert_eq!(
         found[0].advice,
-        "start it again as: numactl --cpunodebind=0 --membind=0 ib_read_bw ... (memory that is allocated \
+        "start it again as: `numactl --cpunodebind=0 --membind=0 ib_read_bw ...` (memory that is allocated \
          stays where it is, so moving only its threads does not mend it)"
     );
     assert_eq!(found[0].evidence["pid"], 4242);
@@ -77,7 +77,7 @@ fn two_rails_of_one_node_make_one_finding() {
 fn where_only_the_cpus_are_off_a_running_process_can_be_moved() {
     let found = with(vec![memory(process(7, "mlx5_2", "0-3"), &[(1, GIB)])]);
     assert_eq!(named(&found), ["cross-numa mlx5_2"]);
-    assert_eq!(found[0].advice, "its memory is on the right node already: taskset -apc 4-7 7");
+    assert_eq!(found[0].advice, "its memory is on the right node already: `taskset -apc 4-7 7`");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn memory_split_over_the_nodes_of_its_rails_is_right() {
     assert_eq!(
         one_sided[0].advice,
         "use only the rails near it: mlx5_0 and mlx5_1; or one process a node, each with the rails of its \
-         node; for mlx5_2: numactl --cpunodebind=1 --membind=1 ib_read_bw ..."
+         node; for mlx5_2: `numactl --cpunodebind=1 --membind=1 ib_read_bw ...`"
     );
 }
 
@@ -175,5 +175,5 @@ fn our_own_threads_are_judged_one_by_one() {
         Traffic { load: Some(load), processes: Some(vec![itself]), ..Traffic::loaded(&[1.0, 1.0, 1.0]) };
     let found = found(&RULE, &machine(), &traffic);
     assert_eq!(named(&found), ["cross-numa mlx5_1"]);
-    assert_eq!(found[0].advice, "start the load again with --place local (node 0 for these rails)");
+    assert_eq!(found[0].advice, "start the load again with `--place local` (node 0 for these rails)");
 }

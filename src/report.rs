@@ -1,0 +1,130 @@
+//! The report: what a session amounts to, for machines (JSON, schema `railscope.report/1`) and for people.
+//!
+//! Made from a timeline by a pure function, so a live session and its recording give the same report.
+
+mod host;
+mod load;
+mod number;
+mod rails;
+mod text;
+mod total;
+
+#[cfg(test)]
+mod tests;
+
+pub use host::{HostBlock, NodeRow};
+pub use load::{LatencyRow, LoadBlock, PerfRow, ThreadRow};
+pub use rails::{BondRow, CeilingsRow, GidRow, LegRow, PcieRow, RailRow};
+pub use total::Totals;
+
+use crate::rules::{self, Finding, Limits, Severity};
+use crate::timeline::{Event, HostTimeline, Timeline};
+use probes::model::{Gap, Topology};
+use serde::Serialize;
+
+/// Name and version of the JSON form; it changes only with a new number.
+pub const SCHEMA: &str = "railscope.report/1";
+
+/// What a session amounts to. Serialized it is the JSON report, displayed the text for people.
+///
+/// Unknown is null, units are in the keys. GB is 10^9 bytes, Gbit 10^9 bits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Program and version that made the session.
+    pub generated_by: String,
+    /// The scenario and seed; null unless nothing here is a measurement.
+    pub simulated: Option<probes::model::Simulation>,
+    /// What the figures cover.
+    pub session: Span,
+    /// The host this program ran on.
+    #[serde(flatten)]
+    pub local: HostReport,
+    /// What is wrong or worth knowing, worst first.
+    pub findings: Vec<Finding>,
+    /// The load of the session; absent when there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadBlock>,
+    /// The other host of the load; absent when the session has one host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peer: Option<HostReport>,
+}
+
+/// What a report's figures cover.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Span {
+    /// Wall clock at the start, milliseconds since 1970; null where it would not be deterministic.
+    pub started_unix_ms: Option<u64>,
+    /// From the first frame's clock to the last frame.
+    pub duration_s: f64,
+    /// Samples taken.
+    pub frames: u64,
+    /// Planned time between samples.
+    pub interval_s: f64,
+}
+
+/// One host of the session.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HostReport {
+    /// Software and hardware around the rails.
+    pub host: HostBlock,
+    /// NUMA nodes.
+    pub numa: Vec<NodeRow>,
+    /// Rails, in natural order.
+    pub rails: Vec<RailRow>,
+    /// All rails together.
+    pub total: Totals,
+    /// What happened, in order of time.
+    pub events: Vec<Event>,
+    /// What could not be learnt, and why.
+    pub gaps: Vec<Gap>,
+}
+
+impl HostReport {
+    fn of(topology: &Topology, timeline: &HostTimeline) -> Self {
+        Self {
+            host: HostBlock::of(&topology.host),
+            numa: topology.numa.iter().map(NodeRow::of).collect(),
+            rails: topology.rails_with_id().map(|(id, rail)| RailRow::of(id, rail, timeline)).collect(),
+            total: Totals::of(topology, timeline),
+            events: timeline.sums().events.clone(),
+            gaps: topology.gaps.clone(),
+        }
+    }
+}
+
+/// What the session amounts to so far; findings of the codes in `ignore` are left out.
+#[must_use]
+pub fn build(timeline: &Timeline, limits: &Limits, ignore: &[String]) -> Report {
+    let session = timeline.session();
+    let sums = timeline.local().sums();
+    let mut findings = rules::diagnose(session.topology(), timeline, limits);
+    findings.retain(|finding| !ignore.iter().any(|code| *code == finding.code));
+    Report {
+        schema: SCHEMA,
+        generated_by: session.generated_by.clone(),
+        simulated: session.simulated.clone(),
+        session: Span {
+            started_unix_ms: session.started_unix_ms,
+            duration_s: number::seconds(sums.until_ns),
+            frames: sums.frames,
+            interval_s: number::seconds(session.interval_ns),
+        },
+        local: HostReport::of(session.topology(), timeline.local()),
+        findings,
+        load: LoadBlock::of(timeline),
+        peer: timeline
+            .peer()
+            .zip(session.hosts.get(1))
+            .map(|(timeline, topology)| HostReport::of(topology, timeline)),
+    }
+}
+
+impl Report {
+    /// The worst severity found; `None` when nothing was.
+    #[must_use]
+    pub fn worst(&self) -> Option<Severity> {
+        self.findings.iter().map(|finding| finding.severity).max()
+    }
+}

@@ -1,0 +1,201 @@
+//! The load of the session: what was asked for, what each thread did, what it cost.
+
+use super::number::known;
+use crate::timeline::Timeline;
+use probes::model::{CpuSet, Load, LoadOp, LoadOrigin, PerfFrame, RailId, Worker, WorkerFrame, WorkerPhase};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The load of the session.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LoadBlock {
+    /// `ours`, or `described` beside a copied tree.
+    pub origin: LoadOrigin,
+    /// `read` or `write`.
+    pub op: LoadOp,
+    /// `verbs` or `sim`; null for a described load.
+    pub transport: Option<String>,
+    /// Whether the traffic was simulated.
+    pub simulated: bool,
+    /// Whether the peer was this host.
+    pub loopback: bool,
+    /// RDMA devices it drove.
+    pub devices: Vec<String>,
+    /// Message size.
+    pub size_bytes: Option<u64>,
+    /// Queue pairs a rail.
+    pub qps: Option<u32>,
+    /// Send queue depth of a queue pair.
+    pub depth: Option<u32>,
+    /// Outstanding READs of a queue pair.
+    pub read_depth: Option<u32>,
+    /// Threads; null for a described load.
+    pub workers: Option<usize>,
+    /// Placement as asked.
+    pub place: Option<String>,
+    /// Time-box; null until stopped.
+    pub duration_s: Option<f64>,
+    /// Time at the start that was not measured.
+    pub warmup_s: Option<f64>,
+    /// Error completions by status.
+    pub errors: BTreeMap<String, u64>,
+    /// Latency of operations; each null where it was not measured.
+    pub latency_us: LatencyRow,
+    /// What all threads cost together.
+    pub perf: PerfRow,
+    /// Thread by thread.
+    pub threads: Vec<ThreadRow>,
+}
+
+/// Latency of operations, microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LatencyRow {
+    /// Median.
+    pub p50: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// 99.9th percentile.
+    pub p99_9: Option<f64>,
+}
+
+/// What threads cost over their measured time; null for a counter that this machine does not give.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PerfRow {
+    /// CPU cycles.
+    pub cycles: Option<u64>,
+    /// Instructions retired.
+    pub instructions: Option<u64>,
+    /// Instructions a cycle; of a spinning thread it says little about the data.
+    pub instructions_per_cycle: Option<f64>,
+    /// Context switches.
+    pub context_switches: Option<u64>,
+    /// Moves to another CPU.
+    pub migrations: Option<u64>,
+    /// Share of the time in which the hardware group really counted; below 1 it was multiplexed.
+    pub counted_share: Option<f64>,
+    /// Why a counter is not there, by its name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unavailable: BTreeMap<String, String>,
+}
+
+/// One thread of our load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ThreadRow {
+    /// Rail it drove.
+    pub device: String,
+    /// Where it is in its run.
+    pub phase: WorkerPhase,
+    /// CPUs it was bound to; null when it was not.
+    pub cpus: Option<CpuSet>,
+    /// Node its buffer was bound to; null when it was not.
+    pub buffer_node: Option<u32>,
+    /// Outstanding READs a queue pair.
+    pub read_depth: Option<u32>,
+    /// Payload of good completions, warm-up included.
+    pub bytes: u64,
+    /// Good completions, warm-up included.
+    pub operations: u64,
+    /// Share of polls of the completion queue that found nothing.
+    pub empty_poll_share: Option<f64>,
+    /// Error completions by status.
+    pub errors: BTreeMap<String, u64>,
+    /// What it cost.
+    pub perf: PerfRow,
+}
+
+impl LoadBlock {
+    /// The newest load in the timeline's window; `None` when there was none.
+    pub(super) fn of(timeline: &Timeline) -> Option<Self> {
+        let newest = timeline.local().frames().rev().find(|frame| frame.load.is_some())?;
+        let load = newest.load.as_deref()?;
+        let simulated = timeline.session().simulated.is_some() || load.transport.as_deref() == Some("sim");
+        let device_of = |rail: RailId| Some(timeline.session().topology().rails.get(rail.0)?.device.clone());
+        let threads: Vec<ThreadRow> = newest
+            .workers
+            .iter()
+            .enumerate()
+            .map(|(at, worker)| ThreadRow::of(worker, load.workers.get(at), device_of))
+            .collect();
+        let mut errors = BTreeMap::new();
+        for (status, count) in newest.workers.iter().flat_map(|worker| &worker.errors) {
+            let sum: &mut u64 = errors.entry(status.clone()).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+        Some(Self {
+            origin: load.origin,
+            op: load.op,
+            transport: load.transport.clone(),
+            simulated,
+            loopback: load.loopback,
+            devices: devices(load, timeline),
+            size_bytes: load.size_bytes,
+            qps: load.qps,
+            depth: load.depth,
+            read_depth: load.read_depth,
+            workers: (load.origin == LoadOrigin::Ours).then_some(newest.workers.len()),
+            place: load.place.clone(),
+            duration_s: known(load.duration_s),
+            warmup_s: known(load.warmup_s),
+            errors,
+            latency_us: LatencyRow::default(),
+            perf: PerfRow::all(newest.workers.iter().map(|worker| &worker.perf), &load.perf_gaps),
+            threads,
+        })
+    }
+}
+
+fn devices(load: &Load, timeline: &Timeline) -> Vec<String> {
+    if load.devices.is_empty() {
+        timeline.session().topology().rails.iter().map(|rail| rail.device.clone()).collect()
+    } else {
+        load.devices.clone()
+    }
+}
+
+impl ThreadRow {
+    fn of(did: &WorkerFrame, asked: Option<&Worker>, device_of: impl Fn(RailId) -> Option<String>) -> Self {
+        let device = did.rail.and_then(device_of).or_else(|| asked.map(|worker| worker.device.clone()));
+        Self {
+            device: device.unwrap_or_default(),
+            phase: did.phase,
+            cpus: asked.and_then(|worker| worker.cpus.clone()),
+            buffer_node: asked.and_then(|worker| worker.buffer_node),
+            read_depth: asked.and_then(|worker| worker.read_depth),
+            bytes: did.bytes,
+            operations: did.operations,
+            empty_poll_share: (did.polls > 0)
+                .then(|| did.empty_polls as f64 / did.polls as f64)
+                .and_then(super::number::round),
+            errors: did.errors.clone(),
+            perf: PerfRow::all([&did.perf].into_iter(), &BTreeMap::new()),
+        }
+    }
+}
+
+impl PerfRow {
+    /// Sums; a counter that one of the threads lacks has none.
+    fn all<'a>(
+        threads: impl Iterator<Item = &'a PerfFrame> + Clone,
+        gaps: &BTreeMap<String, String>,
+    ) -> Self {
+        let total = |of: fn(&PerfFrame) -> Option<u64>| -> Option<u64> {
+            let mut counts = threads.clone().map(of);
+            let first = counts.next()??;
+            counts.try_fold(first, |sum, more| Some(sum.saturating_add(more?)))
+        };
+        let (cycles, instructions) = (total(|p| p.cycles), total(|p| p.instructions));
+        let share = |part: Option<u64>, whole: Option<u64>| {
+            let (part, whole) = (part?, whole.filter(|whole| *whole > 0)?);
+            super::number::round(part as f64 / whole as f64)
+        };
+        Self {
+            cycles,
+            instructions,
+            instructions_per_cycle: share(instructions, cycles),
+            context_switches: total(|p| p.context_switches),
+            migrations: total(|p| p.migrations),
+            counted_share: share(total(|p| p.running_ns), total(|p| p.enabled_ns)),
+            unavailable: gaps.clone(),
+        }
+    }
+}

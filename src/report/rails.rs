@@ -1,0 +1,236 @@
+//! The rows of the rails.
+
+use super::number::known;
+use crate::ceilings::{self, Ceilings};
+use crate::timeline::{HostTimeline, LegSums, RailSums};
+use probes::model::{Bond, GidType, LinkLayer, PciePath, Rail, RailId};
+use serde::Serialize;
+use std::net::Ipv6Addr;
+
+/// One rail: what it is, what it moved, what it could move.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RailRow {
+    /// RDMA device.
+    pub device: String,
+    /// Port, from 1.
+    pub port: u32,
+    /// Netdev of the port.
+    pub netdev: Option<String>,
+    /// Kernel driver.
+    pub driver: Option<String>,
+    /// Whether it is a virtual function.
+    pub is_vf: Option<bool>,
+    /// `Ethernet` or `InfiniBand`.
+    pub link_layer: Option<LinkLayer>,
+    /// Port state word as last read.
+    pub state: Option<String>,
+    /// Physical state word as last read.
+    pub phys_state: Option<String>,
+    /// InfiniBand local id.
+    pub lid: Option<u16>,
+    /// LID of the subnet manager.
+    pub sm_lid: Option<u16>,
+    /// NUMA node.
+    pub numa_node: Option<u32>,
+    /// Firmware version.
+    pub firmware: Option<String>,
+    /// Board id (PSID).
+    pub board_id: Option<String>,
+    /// Rate of the wire, legs of a bond together; null unless the port is ACTIVE.
+    pub line_gbit_per_s: Option<f64>,
+    /// Active MTU of the port, bytes.
+    pub path_mtu: Option<u32>,
+    /// MTU of the netdev, bytes.
+    pub netdev_mtu: Option<u32>,
+    /// The GID to use; null when no entry is usable.
+    pub gid: Option<GidRow>,
+    /// PCIe path; null for a device without one.
+    pub pcie: Option<PcieRow>,
+    /// Bond; null when it is none.
+    pub bond: Option<BondRow>,
+    /// READ requests a queue pair may have outstanding.
+    pub max_read_depth: Option<u32>,
+    /// Mean received, as the NIC counted.
+    pub rx_gb_per_s: Option<f64>,
+    /// Mean sent, as the NIC counted.
+    pub tx_gb_per_s: Option<f64>,
+    /// Mean payload of our own load.
+    pub load_gb_per_s: Option<f64>,
+    /// What it could do.
+    pub ceilings_gb_per_s: CeilingsRow,
+}
+
+/// A GID that a queue pair should use.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GidRow {
+    /// Position in the table.
+    pub index: u32,
+    /// `RoCE v2` or `IB/RoCE v1`.
+    #[serde(rename = "type")]
+    pub kind: Option<GidType>,
+    /// Address; IPv4 in its usual form.
+    pub address: Option<String>,
+    /// Why this one.
+    pub reason: String,
+}
+
+/// PCIe path in short.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PcieRow {
+    /// PCI address of the function.
+    pub address: String,
+    /// Negotiated rate of the card's own link.
+    pub current_gt_per_s: Option<f64>,
+    /// Negotiated lanes of the card's own link.
+    pub current_width: Option<u32>,
+    /// What the card could do.
+    pub max_gt_per_s: Option<f64>,
+    /// Lanes the card has.
+    pub max_width: Option<u32>,
+    /// Raw rate of the slowest hop.
+    pub limit_gb_per_s: Option<f64>,
+    /// Lower end of the slowest hop.
+    pub limited_by: Option<String>,
+}
+
+/// The bond under a rail.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BondRow {
+    /// Bonding mode.
+    pub mode: Option<String>,
+    /// Legs, in the driver's order.
+    pub legs: Vec<LegRow>,
+}
+
+/// A leg and its share of the traffic.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LegRow {
+    /// Netdev.
+    pub netdev: String,
+    /// Link speed.
+    pub speed_gbit_per_s: Option<f64>,
+    /// Whether the bonding driver lets it carry traffic now.
+    pub active: Option<bool>,
+    /// Link detected, as last read.
+    pub link_up: Option<bool>,
+    /// Mean received, RDMA bytes.
+    pub rx_gb_per_s: Option<f64>,
+    /// Mean sent, RDMA bytes.
+    pub tx_gb_per_s: Option<f64>,
+}
+
+/// Upper bounds of one rail in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CeilingsRow {
+    /// The wire.
+    pub line_raw: Option<f64>,
+    /// Payload over the wire.
+    pub line: Option<f64>,
+    /// Payload over the slowest PCIe hop.
+    pub pcie: Option<f64>,
+    /// READ window over the measured round trip.
+    pub read_window: Option<f64>,
+}
+
+impl CeilingsRow {
+    /// The lowest payload bound, and the name of its key.
+    #[must_use]
+    pub fn lowest(&self) -> Option<(f64, &'static str)> {
+        [(self.line, "line"), (self.pcie, "pcie"), (self.read_window, "read window")]
+            .into_iter()
+            .filter_map(|(bound, name)| Some((bound?, name)))
+            .reduce(|low, next| if next.0 < low.0 { next } else { low })
+    }
+}
+
+impl RailRow {
+    pub(super) fn of(id: RailId, rail: &Rail, timeline: &HostTimeline) -> Self {
+        let none = RailSums::default();
+        let sums = timeline.sums().rails.get(id.0).unwrap_or(&none);
+        let frames = || timeline.frames().rev().filter_map(|frame| frame.rails.get(id.0));
+        let ceilings = Ceilings::of(rail);
+        let seen = timeline.sums().states.get(id.0).cloned().flatten();
+        Self {
+            device: rail.device.clone(),
+            port: rail.port,
+            netdev: rail.netdev.clone(),
+            driver: rail.driver.clone(),
+            is_vf: rail.is_vf,
+            link_layer: rail.link_layer,
+            state: seen.or_else(|| rail.state.clone()),
+            phys_state: frames().find_map(|f| f.phys_state.clone()).or_else(|| rail.phys_state.clone()),
+            lid: rail.lid,
+            sm_lid: rail.sm_lid,
+            numa_node: rail.numa_node,
+            firmware: rail.firmware.clone(),
+            board_id: rail.board_id.clone(),
+            line_gbit_per_s: known(rail.line_gbit_per_s),
+            path_mtu: rail.path_mtu,
+            netdev_mtu: rail.netdev_mtu,
+            gid: GidRow::of(rail),
+            pcie: rail.pcie.as_ref().map(PcieRow::of),
+            bond: rail.bond.as_ref().map(|bond| {
+                let read = frames().find(|f| !f.legs.is_empty()).map_or(&[][..], |f| &f.legs);
+                BondRow::of(bond, read, &sums.legs)
+            }),
+            max_read_depth: rail.max_read_depth,
+            rx_gb_per_s: known(sums.rx_gb_per_s()),
+            tx_gb_per_s: known(sums.tx_gb_per_s()),
+            load_gb_per_s: known(sums.load.mean_gb_per_s()),
+            ceilings_gb_per_s: CeilingsRow {
+                line_raw: known(ceilings.line_raw),
+                line: known(ceilings.line),
+                pcie: known(ceilings.pcie),
+                read_window: known(ceilings.read_window),
+            },
+        }
+    }
+}
+
+impl GidRow {
+    fn of(rail: &Rail) -> Option<Self> {
+        let choice = rail.gid.as_ref()?;
+        let entry = rail.gids.iter().find(|gid| gid.index == choice.index);
+        Some(Self {
+            index: choice.index,
+            kind: entry.and_then(|gid| gid.kind),
+            address: entry.map(|gid| address(gid.address)),
+            reason: choice.reason.clone(),
+        })
+    }
+}
+
+/// `10.0.0.1` for `::ffff:10.0.0.1`.
+fn address(gid: Ipv6Addr) -> String {
+    gid.to_ipv4_mapped().map_or_else(|| gid.to_string(), |v4| v4.to_string())
+}
+
+impl PcieRow {
+    fn of(path: &PciePath) -> Self {
+        let own = path.hops.first();
+        let slowest = ceilings::slowest_hop(path);
+        Self {
+            address: path.address.clone(),
+            current_gt_per_s: own.and_then(|hop| hop.current_gt_per_s),
+            current_width: own.and_then(|hop| hop.current_width),
+            max_gt_per_s: own.and_then(|hop| hop.max_gt_per_s),
+            max_width: own.and_then(|hop| hop.max_width),
+            limit_gb_per_s: known(slowest.map(|(_, raw)| raw)),
+            limited_by: slowest.map(|(hop, _)| hop.address.clone()),
+        }
+    }
+}
+
+impl BondRow {
+    fn of(bond: &Bond, read: &[probes::model::LegFrame], sums: &[LegSums]) -> Self {
+        let legs = bond.legs.iter().enumerate().map(|(at, leg)| LegRow {
+            netdev: leg.netdev.clone(),
+            speed_gbit_per_s: known(leg.speed_gbit_per_s),
+            active: read.get(at).and_then(|r| r.active).or(leg.active),
+            link_up: read.get(at).and_then(|r| r.link_up).or(leg.link_up),
+            rx_gb_per_s: known(sums.get(at).and_then(|s| s.rx.mean_gb_per_s())),
+            tx_gb_per_s: known(sums.get(at).and_then(|s| s.tx.mean_gb_per_s())),
+        });
+        Self { mode: bond.mode.clone(), legs: legs.collect() }
+    }
+}

@@ -1,0 +1,183 @@
+use super::build;
+use crate::rules::testing::{Traffic, bonded, described, process, rail, session, timeline, two_sockets};
+use crate::rules::{Limits, Severity};
+use crate::timeline::Timeline;
+use probes::model::{
+    Frame, Gap, Gid, GidChoice, GidType, Hop, Load, LoadOp, LoadOrigin, PerfFrame, Rail, RailFrame, RailId,
+    Simulation, Topology, Worker, WorkerFrame, WorkerPhase,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A bond with one busy leg, a card at half width on the far node, and a process bound to the wrong node.
+fn slow_node() -> (Topology, Traffic) {
+    let mut bond = bonded("mlx5_bond_1");
+    bond.netdev = Some("bond1".into());
+    bond.driver = Some("mlx5_core".into());
+    bond.gids = vec![Gid {
+        index: 3,
+        address: "::ffff:10.0.0.1".parse().unwrap(),
+        kind: Some(GidType::RoceV2),
+        netdev: Some("bond1".into()),
+    }];
+    bond.gid = Some(GidChoice { index: 3, reason: "RoCE v2, routable IPv4".into() });
+    let mut half = Rail { numa_node: Some(1), ..rail("mlx5_2") };
+    half.pcie.as_mut().unwrap().hops =
+        vec![Hop { current_width: Some(8), ..crate::rules::testing::hop("0000:81:00.0", 32.0, 16) }];
+    let mut topology = two_sockets(vec![bond, half]);
+    topology.host.hostname = Some("n1".into());
+    topology.host.kernel = Some("6.1.0".into());
+    topology.host.memlock_unlimited = Some(true);
+    topology.gap("firmware", "mlx5_2", "fw_ver: permission denied");
+    let traffic = Traffic {
+        legs_rx_gb_per_s: vec![24.4, 0.1],
+        processes: Some(vec![process(4242, "mlx5_bond_1", "4-7")]),
+        ..Traffic::loaded(&[24.5, 20.0])
+    };
+    (topology, traffic)
+}
+
+fn slow_report() -> super::Report {
+    let (topology, traffic) = slow_node();
+    build(&timeline(topology, &traffic), &Limits::default(), &[])
+}
+
+#[test]
+fn a_slow_node_in_words() {
+    insta::assert_snapshot!(slow_report().to_string());
+}
+
+#[test]
+fn a_slow_node_as_json() {
+    insta::assert_snapshot!(serde_json::to_string_pretty(&slow_report()).unwrap());
+}
+
+#[test]
+fn a_load_of_ours_in_words() {
+    insta::assert_snapshot!(loaded_report().to_string());
+}
+
+#[test]
+fn a_load_of_ours_as_json() {
+    let load = serde_json::to_value(loaded_report()).unwrap()["load"].clone();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&load).unwrap());
+}
+
+/// Four seconds of READ over one rail, 49.02 GB/s of its wire.
+fn loaded_report() -> super::Report {
+    let worker = Worker {
+        device: "mlx5_0".into(),
+        cpus: Some("0-3".parse().unwrap()),
+        buffer_node: Some(0),
+        read_depth: Some(16),
+    };
+    let load = Load {
+        origin: LoadOrigin::Ours,
+        transport: Some("verbs".into()),
+        devices: vec!["mlx5_0".into()],
+        depth: Some(128),
+        read_depth: Some(16),
+        place: Some("local".into()),
+        duration_s: Some(4.0),
+        workers: vec![worker],
+        perf_gaps: BTreeMap::from([("cycles".into(), "this machine has no counter for them".into())]),
+        ..described(LoadOp::Read)
+    };
+    let load = Arc::new(load);
+    let mut timeline = Timeline::new(Arc::new(session(two_sockets(vec![rail("mlx5_0")]))));
+    for seq in 0..5 {
+        let done = WorkerFrame {
+            rail: Some(RailId(0)),
+            phase: WorkerPhase::Measuring,
+            bytes: seq * 48_000_000_000,
+            operations: seq * 732_421,
+            polls: 100,
+            empty_polls: 25,
+            errors: BTreeMap::from([("RETRY_EXC_ERR".to_owned(), 2)]),
+            perf: PerfFrame { context_switches: Some(7), ..PerfFrame::default() },
+        };
+        let rail =
+            RailFrame { rx_bytes: Some(seq * 48_960_000_000), tx_bytes: Some(0), ..RailFrame::default() };
+        timeline.push(Frame {
+            seq,
+            at_ns: seq * 1_000_000_000,
+            rails: vec![rail],
+            load: Some(load.clone()),
+            workers: vec![done],
+            ..Frame::default()
+        });
+    }
+    build(&timeline, &Limits::default(), &[])
+}
+
+#[test]
+fn every_key_of_the_contract_is_there_and_unknown_is_null() {
+    let topology = two_sockets(vec![Rail { device: "rxe0".into(), port: 1, ..Rail::default() }]);
+    let report = build(&timeline(topology, &Traffic::default()), &Limits::default(), &[]);
+    let json = serde_json::to_value(&report).unwrap();
+    for key in ["schema", "generated_by", "host", "numa", "rails", "total", "findings", "gaps", "events"] {
+        assert!(json.get(key).is_some(), "{key}");
+    }
+    for key in [
+        "netdev",
+        "driver",
+        "is_vf",
+        "link_layer",
+        "state",
+        "phys_state",
+        "lid",
+        "sm_lid",
+        "numa_node",
+        "firmware",
+        "board_id",
+        "line_gbit_per_s",
+        "path_mtu",
+        "netdev_mtu",
+        "gid",
+        "pcie",
+        "bond",
+        "max_read_depth",
+        "rx_gb_per_s",
+        "tx_gb_per_s",
+        "load_gb_per_s",
+    ] {
+        assert_eq!(json["rails"][0].get(key), Some(&serde_json::Value::Null), "{key}");
+    }
+    for key in ["line_raw", "line", "pcie", "read_window"] {
+        assert_eq!(json["rails"][0]["ceilings_gb_per_s"].get(key), Some(&serde_json::Value::Null), "{key}");
+    }
+    assert_eq!(json["total"]["rx_gb_per_s"], serde_json::Value::Null);
+    assert_eq!(json.get("load"), None);
+}
+
+#[test]
+fn no_line_for_people_is_wider_than_a_terminal() {
+    let (mut topology, traffic) = slow_node();
+    topology.rails[0].device = "rocep129s0f1np1_with_a_very_long_name".into();
+    topology.gaps = vec![Gap { probe: "pcie".into(), subject: "x".into(), reason: "why ".repeat(60) }; 9];
+    topology.host.cpu_model = Some("A processor with a name ".repeat(6));
+    let text = build(&timeline(topology, &traffic), &Limits::default(), &[]).to_string();
+    for line in text.lines().filter(|line| !line.contains('`')) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    assert!(text.contains("and 3 more facts"), "{text}");
+}
+
+#[test]
+fn an_ignored_code_is_left_out() {
+    let (topology, traffic) = slow_node();
+    let ignore = ["cross-numa".to_owned(), "bond-leg-imbalance".to_owned(), "pcie-downgraded".to_owned()];
+    let report = build(&timeline(topology, &traffic), &Limits::default(), &ignore);
+    assert_eq!(report.worst(), None);
+    assert!(report.to_string().contains("nothing wrong found"), "{report}");
+    assert_eq!(slow_report().worst(), Some(Severity::Warning));
+}
+
+#[test]
+fn what_is_simulated_says_so() {
+    let mut header = session(two_sockets(vec![rail("mlx5_0")]));
+    header.simulated = Some(Simulation { scenario: "mixed".into(), seed: 7 });
+    let report = build(&Timeline::new(Arc::new(header)), &Limits::default(), &[]);
+    assert!(report.to_string().contains("SIMULATED: scenario mixed, seed 7"), "{report}");
+    assert_eq!(serde_json::to_value(&report).unwrap()["simulated"]["scenario"], "mixed");
+}

@@ -1,0 +1,105 @@
+//! The report for people: verdict first, at most 80 columns.
+
+use super::{HostReport, Report};
+use crate::rules::Severity;
+use std::fmt::{self, Display, Formatter, Write};
+
+mod facts;
+mod table;
+mod wrap;
+
+use wrap::{Wrapped, clip};
+
+/// Widest line, as terminals open; only a command to paste may be longer.
+const COLUMNS: usize = 80;
+
+/// Most events and gaps that are printed; the JSON has all of them.
+const MOST_LISTED: usize = 6;
+
+impl Display for Report {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.heading(f)?;
+        self.verdict(f)?;
+        for finding in &self.findings {
+            let devices = clip(&finding.devices.join(","), COLUMNS - 30);
+            writeln!(f, "\n{:<8} {:<20} {devices}", word(finding.severity), finding.code)?;
+            write!(f, "{}", Wrapped { lead: "    ", text: &finding.message })?;
+            if !finding.advice.is_empty() {
+                write!(f, "{}", Wrapped { lead: "  > ", text: &finding.advice })?;
+            }
+        }
+        f.write_char('\n')?;
+        table::write(f, &self.local)?;
+        f.write_char('\n')?;
+        facts::write(f, self)?;
+        if let Some(peer) = &self.peer {
+            let name = peer.host.hostname.as_deref().unwrap_or("unknown host");
+            writeln!(f, "\npeer: {name}")?;
+            table::write(f, peer)?;
+        }
+        Ok(())
+    }
+}
+
+impl Report {
+    fn heading(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let host = self.local.host.hostname.as_deref().unwrap_or("unknown host");
+        let seen = match self.session.frames {
+            0 | 1 => "one look, no rates".to_owned(),
+            frames => format!("{:.1} s, {frames} samples", self.session.duration_s),
+        };
+        writeln!(f, "{} | {} | {seen}", self.generated_by, clip(host, 30))?;
+        if let Some(simulation) = &self.simulated {
+            writeln!(
+                f,
+                "SIMULATED: scenario {}, seed {}. Nothing here is a measurement.",
+                simulation.scenario, simulation.seed
+            )?;
+        }
+        Ok(())
+    }
+
+    fn verdict(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let count = |severity| self.findings.iter().filter(|found| found.severity == severity).count();
+        let part = |count: usize, one: &str, several: &str| match count {
+            0 => None,
+            1 => Some(format!("1 {one}")),
+            n => Some(format!("{n} {several}")),
+        };
+        let bad: Vec<String> = [
+            part(count(Severity::Error), "error", "errors"),
+            part(count(Severity::Warning), "warning", "warnings"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let good = part(count(Severity::Info), "thing worth knowing", "things worth knowing");
+        let troubles = self.load.as_ref().map(facts::troubles).unwrap_or_default();
+        let verdict = match (bad.is_empty(), good) {
+            (true, good) if !troubles.is_empty() => {
+                ["the load met errors".to_owned()].into_iter().chain(good).collect::<Vec<_>>().join(", ")
+            }
+            (true, None) => "nothing wrong found".to_owned(),
+            (true, Some(good)) => format!("nothing wrong found, {good}"),
+            (false, None) => bad.join(", "),
+            (false, Some(good)) => format!("{}, {good}", bad.join(", ")),
+        };
+        writeln!(f, "{verdict}")?;
+        troubles.iter().try_for_each(|trouble| write!(f, "{}", Wrapped { lead: "", text: trouble }))
+    }
+}
+
+fn word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "info",
+        Severity::Warning => "WARNING",
+        Severity::Error => "ERROR",
+    }
+}
+
+impl HostReport {
+    /// Whether any rail has a rate.
+    fn has_rates(&self) -> bool {
+        self.rails.iter().any(|rail| rail.rx_gb_per_s.is_some() || rail.tx_gb_per_s.is_some())
+    }
+}

@@ -1,0 +1,137 @@
+//! What stands below the table: the load, events, the host, what could not be learnt.
+
+use super::super::{HostBlock, LoadBlock, PerfRow, Report};
+use super::MOST_LISTED;
+use super::wrap::Wrapped;
+use probes::model::{LoadOp, LoadOrigin, WorkerPhase};
+use std::collections::BTreeMap;
+use std::fmt::{self, Formatter};
+
+pub(super) fn write(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
+    match &report.load {
+        Some(load) => write!(f, "{}", Wrapped { lead: "load: ", text: &of_load(load) })?,
+        None if report.local.has_rates() => {
+            writeln!(f, "No load ran: these are other programs' bytes, and a low rate proves nothing.")?;
+        }
+        None => {}
+    }
+    let events = &report.local.events;
+    for event in events.iter().take(MOST_LISTED) {
+        writeln!(f, "at {:.1} s: {} {}", event.at_s, event.device, event.what)?;
+    }
+    more(f, events.len(), "events")?;
+    let nodes = report.local.numa.len();
+    write!(f, "{}", Wrapped { lead: "host: ", text: &of_host(&report.local.host, nodes) })?;
+    let gaps = &report.local.gaps;
+    if !gaps.is_empty() {
+        writeln!(f, "not known:")?;
+    }
+    for gap in gaps.iter().take(MOST_LISTED) {
+        let text = format!("{} ({}): {}", gap.subject, gap.probe, gap.reason);
+        write!(f, "{}", Wrapped { lead: "  - ", text: &text })?;
+    }
+    more(f, gaps.len(), "facts")
+}
+
+fn more(f: &mut Formatter<'_>, count: usize, what: &str) -> fmt::Result {
+    match count.checked_sub(MOST_LISTED) {
+        None | Some(0) => Ok(()),
+        Some(more) => writeln!(f, "  and {more} more {what}: --json lists them"),
+    }
+}
+
+fn of_load(load: &LoadBlock) -> String {
+    let op = match load.op {
+        LoadOp::Read => "READ",
+        LoadOp::Write => "WRITE",
+    };
+    let mut parts = vec![match (load.origin, load.simulated, &load.transport) {
+        (LoadOrigin::Described, _, _) => format!("{op}, as described beside the tree"),
+        (LoadOrigin::Ours, true, _) => format!("{op}, simulated"),
+        (LoadOrigin::Ours, false, Some(transport)) => format!("{op} over {transport}"),
+        (LoadOrigin::Ours, false, None) => op.to_owned(),
+    }];
+    if load.loopback {
+        parts.push("LOOPBACK, so no figure of the fabric".into());
+    }
+    parts.extend(load.size_bytes.map(|size| format!("{} messages", bytes(size))));
+    parts.extend(load.qps.map(|qps| format!("{qps} queue pairs a rail")));
+    parts.extend(load.depth.map(|depth| format!("depth {depth}")));
+    parts.extend(load.read_depth.map(|depth| format!("READ depth {depth}")));
+    parts.extend(load.workers.map(|n| if n == 1 { "1 thread".into() } else { format!("{n} threads") }));
+    parts.extend(load.place.as_ref().map(|place| format!("placed {place}")));
+    if load.origin == LoadOrigin::Ours {
+        parts.push(if load.errors.is_empty() { "no errors".into() } else { errors(&load.errors) });
+        parts.extend(of_perf(&load.perf));
+    }
+    parts.join(", ")
+}
+
+/// `2 × RETRY_EXC_ERR`.
+fn errors(by_status: &BTreeMap<String, u64>) -> String {
+    let each: Vec<String> = by_status.iter().map(|(status, n)| format!("{n} × {status}")).collect();
+    each.join(", ")
+}
+
+/// Rails whose load met errors or stopped early, one a line; they have no finding code of their own.
+pub(super) fn troubles(load: &LoadBlock) -> Vec<String> {
+    let mut troubles = Vec::new();
+    for thread in &load.threads {
+        let stopped = thread.phase == WorkerPhase::Failed;
+        let what = match (thread.errors.is_empty(), stopped) {
+            (true, false) => continue,
+            (true, true) => "stopped by an error".to_owned(),
+            (false, true) => format!("stopped by {}", errors(&thread.errors)),
+            (false, false) => errors(&thread.errors),
+        };
+        troubles.push(format!("load on {}: {what}", thread.device));
+    }
+    troubles
+}
+
+fn of_perf(perf: &PerfRow) -> Vec<String> {
+    let counted = [
+        perf.instructions_per_cycle.map(|ipc| format!("{ipc:.2} instructions a cycle")),
+        perf.context_switches.map(|switches| format!("{switches} context switches")),
+        perf.migrations.map(|migrations| format!("{migrations} migrations")),
+    ];
+    let missing = perf.unavailable.iter().map(|(counter, why)| format!("no {counter}: {why}"));
+    counted.into_iter().flatten().chain(missing).collect()
+}
+
+fn of_host(host: &HostBlock, nodes: usize) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut add = |part: Option<String>| parts.extend(part);
+    add(host.os.clone());
+    add(host.kernel.as_ref().map(|kernel| format!("kernel {kernel}")));
+    add(match (host.sockets, &host.cpu_model) {
+        (Some(sockets), Some(model)) => Some(format!("{sockets} × {model}")),
+        (None, model) => model.clone(),
+        (Some(sockets), None) => Some(format!("{sockets} sockets")),
+    });
+    add((nodes > 0).then(|| format!("{nodes} NUMA {}", if nodes == 1 { "node" } else { "nodes" })));
+    add(host.memory_bytes.map(bytes));
+    add(host.rdma_core.as_ref().map(|version| format!("rdma-core {version}")));
+    add(host.ofed.clone());
+    add(match (host.memlock_unlimited, host.memlock_bytes) {
+        (Some(true), _) => Some("memlock unlimited".into()),
+        (_, limit) => limit.map(|limit| format!("memlock {}", bytes(limit))),
+    });
+    add(host.numa_balancing.map(|on| format!("NUMA balancing {}", if on { "on" } else { "off" })));
+    add(host.iommu.as_ref().map(|iommu| format!("IOMMU {iommu}")));
+    if parts.is_empty() { "nothing known".into() } else { parts.join(", ") }
+}
+
+/// `64 KiB`, `2.2 TiB`.
+fn bytes(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    let mut unit = "B";
+    for next in ["KiB", "MiB", "GiB", "TiB"] {
+        if value < 1024.0 {
+            break;
+        }
+        value /= 1024.0;
+        unit = next;
+    }
+    if value.fract() == 0.0 { format!("{value} {unit}") } else { format!("{value:.1} {unit}") }
+}

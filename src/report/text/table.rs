@@ -1,0 +1,109 @@
+//! The table of the rails.
+
+use super::super::{HostReport, LegRow, RailRow};
+use super::wrap::clip;
+use std::fmt::{self, Formatter};
+
+/// Widest device name that is printed whole.
+const MOST_NAME: usize = 24;
+
+pub(super) fn write(f: &mut Formatter<'_>, host: &HostReport) -> fmt::Result {
+    if host.rails.is_empty() {
+        return writeln!(f, "no rails");
+    }
+    let names = host.rails.iter().map(|rail| name(rail).chars().count());
+    let leg_names = host.rails.iter().flat_map(legs).map(|leg| leg.netdev.chars().count() + 2);
+    let wide = names.chain(leg_names).max().unwrap_or(0).clamp(5, MOST_NAME);
+    let with_load = host.rails.iter().any(|rail| rail.load_gb_per_s.is_some());
+    let load = if with_load { "     load" } else { "" };
+    writeln!(f, "{:<wide$} node state   rx GB/s  tx GB/s{load}  ceiling GB/s     %", "rail")?;
+    for rail in &host.rails {
+        let node = rail.numa_node.map_or("?".to_owned(), |node| node.to_string());
+        let state = clip(rail.state.as_deref().unwrap_or("?"), 6);
+        let load = if with_load { rate(rail.load_gb_per_s) } else { String::new() };
+        let line = format!(
+            "{:<wide$} {node:>4} {state:<6}{}{}{load}  {:<12} {:>5}",
+            clip(&name(rail), wide),
+            rate(rail.rx_gb_per_s),
+            rate(rail.tx_gb_per_s),
+            ceiling(rail),
+            share(rail, host),
+        );
+        writeln!(f, "{}", line.trim_end())?;
+        for leg in legs(rail) {
+            let state = match (leg.link_up, leg.active) {
+                (Some(false), _) => "down",
+                (_, Some(false)) => "idle",
+                (Some(true), _) | (_, Some(true)) => "up",
+                (None, None) => "?",
+            };
+            let speed = leg.speed_gbit_per_s.map_or(String::new(), |gbit| format!("{gbit}G"));
+            let line = format!(
+                "  {:<name$} {speed:>4} {state:<6}{}{}",
+                clip(&leg.netdev, wide - 2),
+                rate(leg.rx_gb_per_s),
+                rate(leg.tx_gb_per_s),
+                name = wide - 2,
+            );
+            writeln!(f, "{}", line.trim_end())?;
+        }
+    }
+    let total = &host.total;
+    let load = if with_load { rate(total.load_gb_per_s) } else { String::new() };
+    let ports = if total.physical_ports == 1 {
+        "1 port".to_owned()
+    } else {
+        format!("{} ports", total.physical_ports)
+    };
+    let wire = total.line_gb_per_s.map_or(String::new(), |line| format!("  {} wire", short(line)));
+    let line = format!(
+        "{:<all$}{}{}{load}{wire}",
+        format!("total, {ports}"),
+        rate(total.rx_gb_per_s),
+        rate(total.tx_gb_per_s),
+        all = wide + 12,
+    );
+    writeln!(f, "{}", line.trim_end())?;
+    if !total.left_out.is_empty() {
+        writeln!(f, "not in the total, since implausible: {}", total.left_out.join(", "))?;
+    }
+    Ok(())
+}
+
+fn legs(rail: &RailRow) -> impl Iterator<Item = &LegRow> {
+    rail.bond.iter().flat_map(|bond| &bond.legs)
+}
+
+/// The port is named only where it is not the first, since almost every device has one.
+fn name(rail: &RailRow) -> String {
+    if rail.port == 1 { rail.device.clone() } else { format!("{}:{}", rail.device, rail.port) }
+}
+
+/// Nine columns.
+fn rate(gb_per_s: Option<f64>) -> String {
+    let text = gb_per_s.map_or("no data".to_owned(), short);
+    format!("{text:>9}")
+}
+
+/// Two digits behind the point; a small rate keeps its first ones.
+fn short(gb_per_s: f64) -> String {
+    if gb_per_s == 0.0 || gb_per_s >= 0.1 { format!("{gb_per_s:.2}") } else { format!("{gb_per_s:.4}") }
+}
+
+fn ceiling(rail: &RailRow) -> String {
+    rail.ceilings_gb_per_s
+        .lowest()
+        .map_or("unknown".to_owned(), |(bound, name)| format!("{} {name}", short(bound)))
+}
+
+/// Share of the ceiling: payload of our load where it ran, else the busier direction as counted.
+fn share(rail: &RailRow, host: &HostReport) -> String {
+    if host.total.left_out.contains(&rail.device) {
+        return "?".to_owned();
+    }
+    let counted = [rail.rx_gb_per_s, rail.tx_gb_per_s].into_iter().flatten().reduce(f64::max);
+    match (rail.load_gb_per_s.or(counted), rail.ceilings_gb_per_s.lowest()) {
+        (Some(rate), Some((bound, _))) if bound > 0.0 => format!("{:.0}", rate / bound * 100.0),
+        _ => String::new(),
+    }
+}

@@ -10,3 +10,4 @@ pub mod report;
 pub mod serve;
 pub mod signals;
 pub mod top;
+pub mod verdict;

@@ -4,6 +4,7 @@
 //! A rule whose data is missing says nothing; the survey's gap says why.
 
 mod bond_legs;
+mod codes;
 mod counters;
 mod cross_numa;
 mod finding;
@@ -18,6 +19,7 @@ mod rail_imbalance;
 pub(crate) mod testing;
 mod wording;
 
+pub use codes::{UnknownCode, all_known, codes};
 pub use finding::{Finding, Severity};
 pub use limits::Limits;
 
@@ -43,11 +45,6 @@ pub const ALL: &[Rule] = &[
     counters::RULE,
     host::RULE,
 ];
-
-/// Every code that a finding may carry.
-pub fn codes() -> impl Iterator<Item = &'static str> {
-    ALL.iter().flat_map(|rule| rule.codes.iter().copied())
-}
 
 /// Everything the rules find, worst first, then by code and device.
 #[must_use]

@@ -4,7 +4,7 @@ mod units;
 
 pub use units::{Period, Size};
 
-use crate::rules::{Limits, Severity};
+use crate::rules::{self, Limits, Severity};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
@@ -103,7 +103,7 @@ impl Common {
     ///
     /// # Errors
     ///
-    /// The file is not there, or a key in it is misspelt.
+    /// The file is not there, a key in it is misspelt, or a code to ignore is none.
     pub fn with_config(mut self) -> anyhow::Result<Self> {
         if let Some(path) = &self.config {
             let file = read(path)?;
@@ -114,7 +114,14 @@ impl Common {
             flags.ignore = flags.ignore.take().or(file.ignore);
             self.limits = file.limits;
         }
+        rules::all_known(self.ignore()).context("--ignore")?;
         Ok(self)
+    }
+
+    /// Codes of findings to leave out.
+    #[must_use]
+    pub fn ignore(&self) -> &[String] {
+        self.overlay.ignore.as_deref().unwrap_or_default()
     }
 }
 

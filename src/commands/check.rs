@@ -1,7 +1,14 @@
-//! `railscope check`.
+//! `railscope check`: watch for a while, judge, and say so in the exit code.
 
+use super::{headless, signals, verdict};
 use crate::cli::CheckArgs;
+use crate::session::{self, Stop};
+use crate::settings::{Common, Period};
 use std::process::ExitCode;
+use std::time::Duration;
+
+/// How long a node is watched unless told otherwise.
+const USUAL_TIME: Duration = Duration::from_secs(5);
 
 /// Runs the command.
 ///
@@ -9,6 +16,35 @@ use std::process::ExitCode;
 ///
 /// What could not be done, for exit code 2.
 pub fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
-    let _common = args.common.with_config()?;
-    anyhow::bail!("`check` is not built yet")
+    let common = with_time(args.common.with_config()?);
+    let stop = Stop::new();
+    // a check that is cut short reports on what was seen so far
+    signals::end_on_signals(stop.clone())?;
+    let source = session::open_stoppable(&common, None, stop)?;
+    let (mut source, recording) = headless::recorded(source, common.record.as_deref())?;
+    let timeline = headless::play(&mut *source)?;
+    drop(source);
+    headless::tell_trouble(recording.as_deref());
+    verdict::print(&timeline, &common, verdict::Form::of(&common))
+}
+
+/// A copied tree ends by itself: after one look, or with its last step.
+fn with_time(mut common: Common) -> Common {
+    if common.root.is_none() {
+        common.duration.get_or_insert(Period(USUAL_TIME));
+    }
+    common
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_time;
+    use crate::settings::Common;
+
+    #[test]
+    fn a_live_node_is_watched_for_five_seconds_and_a_tree_until_it_ends() {
+        assert_eq!(with_time(Common::default()).duration.unwrap().to_string(), "5s");
+        let tree = Common { root: Some("tree".into()), ..Common::default() };
+        assert_eq!(with_time(tree).duration, None);
+    }
 }

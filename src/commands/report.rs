@@ -1,6 +1,9 @@
-//! `railscope report`.
+//! `railscope report`: judge a recorded session.
 
-use crate::cli::ReportArgs;
+use super::{headless, verdict};
+use crate::cli::{Format, ReportArgs};
+use crate::session::Replay;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Runs the command.
@@ -9,6 +12,16 @@ use std::process::ExitCode;
 ///
 /// What could not be done, for exit code 2.
 pub fn run(args: ReportArgs) -> anyhow::Result<ExitCode> {
-    let _common = args.common.with_config()?;
-    anyhow::bail!("`report` is not built yet")
+    let common = args.common.with_config()?;
+    let mut replay = Replay::open(&args.file)?;
+    let timeline = headless::play(&mut replay)?;
+    if let Some(warning) = replay.warning() {
+        // stderr may be gone: the report is still worth printing
+        let _ = writeln!(std::io::stderr(), "railscope: {}: {warning}", args.file.display());
+    }
+    let form = match args.format {
+        Format::Text => verdict::Form::of(&common),
+        Format::Json => verdict::Form::Json,
+    };
+    verdict::print(&timeline, &common, form)
 }

@@ -1,0 +1,58 @@
+//! The report of a session on stdout, and the exit code that goes with it.
+
+use crate::report::{self, Report};
+use crate::settings::{Common, FailOn};
+use crate::timeline::Timeline;
+use anyhow::Context;
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+/// Form of a printed report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// For people.
+    Text,
+    /// One JSON object.
+    Json,
+}
+
+impl Form {
+    /// As `--json` asks.
+    #[must_use]
+    pub fn of(common: &Common) -> Self {
+        if common.json { Self::Json } else { Self::Text }
+    }
+}
+
+/// Judges the session, prints the report, and says how the program ends: 1 when something at or above
+/// `--fail-on` was found, else 0.
+///
+/// # Errors
+///
+/// The report cannot be written.
+pub fn print(timeline: &Timeline, common: &Common, form: Form) -> anyhow::Result<ExitCode> {
+    let report = report::build(timeline, &common.limits, common.ignore());
+    write(&report, form).context("the report cannot be written to stdout")?;
+    Ok(exit_code(&report, common.fail_on()))
+}
+
+/// 1 when the worst finding fails, else 0.
+#[must_use]
+pub fn exit_code(report: &Report, fail_on: FailOn) -> ExitCode {
+    ExitCode::from(u8::from(report.worst().is_some_and(|worst| fail_on.fails(worst))))
+}
+
+fn write(report: &Report, form: Form) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let written = match form {
+        Form::Text => write!(out, "{report}"),
+        Form::Json => serde_json::to_writer_pretty(&mut out, report)
+            .map_err(std::io::Error::from)
+            .and_then(|()| writeln!(out)),
+    };
+    match written.and_then(|()| out.flush()) {
+        // whoever reads has seen enough (`| head`); the verdict still counts
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}

@@ -4,3 +4,6 @@
 pub mod ethtool;
 #[cfg(feature = "static-hwloc")]
 mod udev_stubs;
+
+pub mod pages;
+pub mod verbs;

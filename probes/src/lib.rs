@@ -6,6 +6,7 @@
 //! | [`addresses`] | the IP addresses of this machine, with their prefixes |
 //! | [`root`] | where files are read from: `/` in life, a copied tree in tests and tickets |
 //! | [`survey`] | one probe a file; each adds the facts it learns to a [`model::Topology`] |
+//! | [`bind`] | binding of threads and memory, and where memory lies |
 //! | [`counters`] | what is read at every sample |
 //! | [`processes`] | who uses the rails, and from where |
 //! | [`steps`] | counters of a copied tree, stepped without real time |
@@ -16,6 +17,7 @@
 //! Nothing here knows a terminal.
 
 pub mod addresses;
+pub mod bind;
 pub mod counters;
 pub mod ffi;
 pub mod load;

@@ -1,23 +1,37 @@
 //! READ traffic: what is asked for, what drives it, and over what.
 //!
 //! ```text
-//! Setup ── spawn ──▶ one thread per rail and worker ── pump() ──▶ Counts (relaxed atomics)
-//!                                                                   ▲ read by the sampler
+//! open ─▶ Opening ── endpoints ⇄ the peer's ─▶ connect ─▶ Running ── go ─▶ traffic
+//!            │ spawns                                        │
+//!            └▶ one thread per rail: binds itself, ─▶ pump() ─▶ Counts (relaxed atomics)
+//!               allocates, makes queue pairs                   ▲ read by the sampler
 //! ```
+//!
+//! Each rail's thread binds itself to the NIC's NUMA node before it allocates anything, owns all of its verbs
+//! objects, and spins in `drive()`. Nothing is shared between rails but the phase they are in.
 
+mod control;
 mod counts;
 mod described;
+mod drive;
 mod endpoint;
+mod engine;
+mod layout;
 mod params;
+mod pattern;
+mod placement;
+mod rail;
 mod running;
+mod verbs;
 
-pub use counts::{Counts, Phases};
+pub use counts::{AtomicPhase, Counts};
 pub use described::described;
 pub use endpoint::{Endpoint, QpAddress, RemoteBuffer, Role};
+pub use engine::{Opening, Running, open};
 pub use params::{Params, Place};
 pub use running::RunningLoad;
 
-use crate::model::PerfFrame;
+use std::collections::BTreeMap;
 
 /// What one call of [`LoadTransport::pump`] achieved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,19 +61,8 @@ pub trait LoadTransport: Send {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// A call of the verbs library failed.
-    #[error("{device} port {port}: {call}: {cause}{hint}")]
-    Verbs {
-        /// RDMA device.
-        device: String,
-        /// Port.
-        port: u32,
-        /// Call, such as `ibv_modify_qp to RTR`.
-        call: &'static str,
-        /// What the system said.
-        cause: std::io::Error,
-        /// Empty, or `; ` and what usually causes it and what to do.
-        hint: String,
-    },
+    #[error(transparent)]
+    Verbs(#[from] crate::ffi::verbs::Error),
     /// A work request completed with an error.
     #[error("{device}: {status}: {usual_cause}")]
     Completion {
@@ -69,11 +72,10 @@ pub enum LoadError {
         status: String,
         /// What usually causes it, and what to look at.
         usual_cause: &'static str,
+        /// All error completions of the rail, by status name.
+        counts: BTreeMap<String, u64>,
     },
     /// Something else stands in the way; the text names it and says what to do.
     #[error("{0}")]
     Other(String),
 }
-
-/// What a thread has cost so far; see [`crate::perf`].
-pub type Cost = PerfFrame;

@@ -1,5 +1,6 @@
 //! What a worker has done, published to the sampler without a lock.
 
+use super::Pumped;
 use crate::model::WorkerPhase;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -18,25 +19,12 @@ pub struct Counts {
     pub polls: AtomicU64,
     /// Polls that found nothing.
     pub empty_polls: AtomicU64,
-    phase: AtomicU8,
-}
-
-/// The words for [`WorkerPhase`] in an atomic.
-pub struct Phases;
-
-impl Phases {
-    const ORDER: [WorkerPhase; 5] = [
-        WorkerPhase::Waiting,
-        WorkerPhase::Warmup,
-        WorkerPhase::Measuring,
-        WorkerPhase::Done,
-        WorkerPhase::Failed,
-    ];
+    phase: AtomicPhase,
 }
 
 impl Counts {
     /// Adds what one pump achieved. Only the worker's own thread may call this.
-    pub fn add(&self, pumped: super::Pumped) {
+    pub fn add(&self, pumped: Pumped) {
         // one writer: load and store need no read-modify-write
         let add = |counter: &AtomicU64, more: u64| {
             counter.store(counter.load(Ordering::Relaxed) + more, Ordering::Relaxed);
@@ -50,12 +38,75 @@ impl Counts {
     /// Where the worker is in its run.
     #[must_use]
     pub fn phase(&self) -> WorkerPhase {
-        Phases::ORDER[usize::from(self.phase.load(Ordering::Acquire)).min(Phases::ORDER.len() - 1)]
+        self.phase.get()
     }
 
     /// Says where the worker is in its run.
     pub fn set_phase(&self, phase: WorkerPhase) {
-        let at = Phases::ORDER.iter().position(|p| *p == phase).unwrap_or(0);
-        self.phase.store(u8::try_from(at).unwrap_or(0), Ordering::Release);
+        self.phase.set(phase);
+    }
+}
+
+/// A [`WorkerPhase`] that many may read while one writes.
+#[derive(Debug, Default)]
+pub struct AtomicPhase(AtomicU8);
+
+impl AtomicPhase {
+    /// The phase.
+    #[must_use]
+    #[inline]
+    pub fn get(&self) -> WorkerPhase {
+        match self.0.load(Ordering::Acquire) {
+            0 => WorkerPhase::Waiting,
+            1 => WorkerPhase::Warmup,
+            2 => WorkerPhase::Measuring,
+            3 => WorkerPhase::Done,
+            _ => WorkerPhase::Failed,
+        }
+    }
+
+    /// Changes it.
+    pub fn set(&self, phase: WorkerPhase) {
+        let code = match phase {
+            WorkerPhase::Waiting => 0,
+            WorkerPhase::Warmup => 1,
+            WorkerPhase::Measuring => 2,
+            WorkerPhase::Done => 3,
+            WorkerPhase::Failed => 4,
+        };
+        self.0.store(code, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AtomicPhase, Counts};
+    use crate::load::Pumped;
+    use crate::model::WorkerPhase;
+    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn counts_add_up_and_lie_alone_on_their_cache_lines() {
+        let counts = Counts::default();
+        counts.add(Pumped { bytes: 4096, operations: 1, polls: 2, empty_polls: 1 });
+        counts.add(Pumped { bytes: 8192, operations: 2, polls: 1, empty_polls: 0 });
+        assert_eq!(counts.bytes.load(Ordering::Relaxed), 12_288);
+        assert_eq!(counts.polls.load(Ordering::Relaxed), 3);
+        assert_eq!(align_of::<Counts>(), 128);
+    }
+
+    #[test]
+    fn every_phase_is_read_as_written() {
+        let phase = AtomicPhase::default();
+        for wanted in [
+            WorkerPhase::Warmup,
+            WorkerPhase::Measuring,
+            WorkerPhase::Done,
+            WorkerPhase::Failed,
+            WorkerPhase::Waiting,
+        ] {
+            phase.set(wanted);
+            assert_eq!(phase.get(), wanted);
+        }
     }
 }

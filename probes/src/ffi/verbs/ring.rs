@@ -1,0 +1,141 @@
+//! Work requests prepared once and posted over and over, a chain at a time.
+
+use super::error::Error;
+use super::queues::QueuePair;
+use super::region::Region;
+use crate::model::LoadOp;
+use rdma_sys::{ibv_post_send, ibv_send_flags, ibv_send_wr, ibv_sge, ibv_wr_opcode, rdma_t};
+use std::io;
+use std::sync::Arc;
+
+/// One work request of a [`Ring`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Comes back in its completion.
+    pub id: u64,
+    /// Where the data lie in the local region, bytes from its start.
+    pub local_offset: u64,
+    /// Where they lie at the peer, virtual address there.
+    pub remote_address: u64,
+    /// Asks for a completion. An error completes a request in any case.
+    pub signaled: bool,
+    /// Ends a chain: what is posted with one doorbell.
+    pub ends_chain: bool,
+}
+
+/// A queue pair with its work requests. Nothing is built while it runs: a post hands the provider a chain that
+/// was linked at the start.
+pub struct Ring {
+    /// First request of each chain.
+    chains: Box<[*mut ibv_send_wr]>,
+    qp: QueuePair,
+    /// What `chains` points into, and what those requests point to.
+    /// Vectors, not boxes: moving a box would claim its contents for itself.
+    _requests: Vec<ibv_send_wr>,
+    _gathers: Vec<ibv_sge>,
+    region: Arc<Region>,
+}
+
+// SAFETY: - the pointers lead into vectors this value owns; verbs objects may be used from any thread
+unsafe impl Send for Ring {}
+
+impl Ring {
+    /// Prepares `requests` of `bytes` each between `region` and the peer's memory with key `rkey`.
+    ///
+    /// # Errors
+    ///
+    /// A request lies outside the region, or the message is larger than a request can name.
+    pub fn new(
+        qp: QueuePair,
+        region: Arc<Region>,
+        op: LoadOp,
+        (bytes, rkey): (u64, u32),
+        requests: &[Request],
+    ) -> Result<Self, Error> {
+        let limit = |reason: String| Error::Limit { device: qp.device().to_owned(), reason };
+        let length =
+            u32::try_from(bytes).map_err(|_| limit(format!("a message of {bytes} bytes is too large")))?;
+        let end = |request: &Request| request.local_offset.checked_add(bytes);
+        if !requests.iter().all(|r| end(r).is_some_and(|end| end <= region.pages().len() as u64)) {
+            return Err(limit("a request lies outside its buffer".to_owned()));
+        }
+        let opcode = match op {
+            LoadOp::Read => ibv_wr_opcode::IBV_WR_RDMA_READ,
+            LoadOp::Write => ibv_wr_opcode::IBV_WR_RDMA_WRITE,
+        };
+        let lkey = region.lkey();
+        let mut gathers: Vec<ibv_sge> = requests
+            .iter()
+            .map(|request| ibv_sge { addr: region.address() + request.local_offset, length, lkey })
+            .collect();
+        let mut prepared: Vec<ibv_send_wr> = requests
+            .iter()
+            .map(|request| {
+                // SAFETY: - all-zero is a valid `ibv_send_wr`: numbers and null pointers
+                let mut wr: ibv_send_wr = unsafe { std::mem::zeroed() };
+                wr.wr_id = request.id;
+                wr.num_sge = 1;
+                wr.opcode = opcode;
+                wr.send_flags = if request.signaled { ibv_send_flags::IBV_SEND_SIGNALED.0 } else { 0 };
+                wr.wr.rdma = rdma_t { remote_addr: request.remote_address, rkey };
+                wr
+            })
+            .collect();
+
+        // from here on only raw pointers into the two vectors are used, so that none of them is invalidated
+        let (first_wr, first_gather) = (prepared.as_mut_ptr(), gathers.as_mut_ptr());
+        let mut chains = Vec::new();
+        let mut starts_chain = true;
+        for (at, request) in requests.iter().enumerate() {
+            // SAFETY: - `at` is below the length of both vectors; the successor is only named where there is one
+            unsafe {
+                let wr = first_wr.add(at);
+                (*wr).sg_list = first_gather.add(at);
+                if starts_chain {
+                    chains.push(wr);
+                }
+                starts_chain = request.ends_chain || at + 1 == requests.len();
+                (*wr).next = if starts_chain { std::ptr::null_mut() } else { first_wr.add(at + 1) };
+            }
+        }
+        Ok(Self { chains: chains.into_boxed_slice(), qp, _requests: prepared, _gathers: gathers, region })
+    }
+
+    /// How many chains there are.
+    #[must_use]
+    pub fn chains(&self) -> usize {
+        self.chains.len()
+    }
+
+    /// Posts a chain with one doorbell.
+    ///
+    /// # Errors
+    ///
+    /// The provider refuses it: the queue is full, or the queue pair is not in a state to send.
+    ///
+    /// # Panics
+    ///
+    /// There is no such chain.
+    #[inline]
+    pub fn post(&mut self, chain: usize) -> Result<(), Error> {
+        let mut refused = std::ptr::null_mut();
+        // SAFETY: - the queue pair is live
+        //         - the chain is a list, ended by null, of requests in a vector this value owns, each with one gather
+        //           entry inside a region this value keeps alive; the provider copies them before it returns
+        let answer = unsafe { ibv_post_send(self.qp.qp, self.chains[chain], &raw mut refused) };
+        if answer == 0 { Ok(()) } else { Err(self.refused(answer)) }
+    }
+
+    #[cold]
+    fn refused(&self, answer: i32) -> Error {
+        let cause =
+            if answer > 0 { io::Error::from_raw_os_error(answer) } else { io::Error::last_os_error() };
+        Error::call(self.qp.device(), "ibv_post_send", cause)
+    }
+
+    /// The memory it reads into or writes from.
+    #[must_use]
+    pub fn region(&self) -> &Arc<Region> {
+        &self.region
+    }
+}

@@ -1,0 +1,75 @@
+//! What the target's buffer holds, so that the reader can tell data that arrived from data that did not.
+
+use super::layout::Layout;
+use crate::ffi::pages::Pages;
+
+/// The word at position `at` of a target's buffer: no two alike, none zero, so that neither memory that was never
+/// written nor data from a wrong place passes for it.
+pub(super) fn word(at: usize) -> u64 {
+    // the finalizer of splitmix64 (Steele, Lea, Flood 2014), a bijection
+    let mut x = (at as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// Above this, one word per cache line is compared, so that stopping takes milliseconds.
+const COMPARE_ALL_BELOW_BYTES: u64 = 16 << 20;
+
+/// How many words of the reader's buffer differ from what the target holds, over the places that were filled.
+/// `operations` are the good operations of each queue pair.
+pub(super) fn wrong_words(pages: &Pages, layout: &Layout, size_bytes: u64, operations: &[u64]) -> u64 {
+    let step = if layout.bytes() <= COMPARE_ALL_BELOW_BYTES { 1 } else { 8 };
+    let mut wrong = 0;
+    for (lane, operations) in (0..).zip(operations) {
+        for place in 0..layout.places_filled(*operations) {
+            let first = usize::try_from(layout.offset(lane, place) / 8).unwrap_or(usize::MAX);
+            let whole = usize::try_from(size_bytes / 8).unwrap_or(usize::MAX);
+            wrong +=
+                (first..first + whole).step_by(step).filter(|at| pages.word(*at) != word(*at)).count() as u64;
+            let rest = size_bytes % 8;
+            if rest != 0 {
+                let differ = (pages.word(first + whole) ^ word(first + whole)).to_le();
+                wrong += u64::from(differ & ((1 << (8 * rest)) - 1) != 0);
+            }
+        }
+    }
+    wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Layout, word, wrong_words};
+    use crate::ffi::pages::Pages;
+    use crate::load::Params;
+
+    fn wrong(size_bytes: u64, operations: &[u64], content: impl Fn(usize) -> u64) -> u64 {
+        let params = Params { qps: 2, depth: 8, size_bytes, ..Params::default() };
+        let layout = Layout::new(&params);
+        let mut pages = Pages::map(usize::try_from(layout.bytes()).unwrap()).unwrap();
+        pages.fill(content);
+        wrong_words(&pages, &layout, size_bytes, operations)
+    }
+
+    #[test]
+    fn data_that_arrived_are_recognised() {
+        assert_eq!(wrong(65_536, &[1, 1], word), 0);
+        assert_eq!(wrong(1001, &[1, 100], word), 0);
+    }
+
+    #[test]
+    fn data_that_never_arrived_are_counted() {
+        assert_eq!(wrong(65_536, &[1, 0], |_| 0), 8192);
+        assert_eq!(wrong(13, &[1, 0], |_| 0), 2);
+    }
+
+    #[test]
+    fn what_was_never_read_is_not_compared() {
+        assert_eq!(wrong(65_536, &[0, 0], |_| 0), 0);
+    }
+
+    #[test]
+    fn data_from_a_wrong_place_are_counted() {
+        assert_eq!(wrong(4096, &[9, 9], |at| word(at + 1)), 1024);
+    }
+}

@@ -1,0 +1,184 @@
+//! READs and WRITEs over reliable-connected queue pairs of one rail.
+
+use super::layout::Ticket;
+use super::{LoadError, LoadTransport, Pumped};
+use crate::ffi::verbs::{CompletionQueue, Error, Ring, Status};
+use std::collections::BTreeMap;
+
+/// Polls, all of them empty, after which a rail that failed no longer waits for requests that are still out.
+const PATIENCE_POLLS: u32 = 1 << 16;
+
+/// Connected queue pairs of one rail, each with its prepared requests, and one completion queue for all.
+pub(super) struct VerbsTransport {
+    device: String,
+    size_bytes: u64,
+    lanes: Vec<Lane>,
+    queue: CompletionQueue,
+    primed: bool,
+    failing: Option<Failing>,
+}
+
+/// One queue pair.
+struct Lane {
+    ring: Ring,
+    ledger: Ledger,
+}
+
+/// Which requests of a queue pair are accounted for. A completion speaks for all requests before it, as a
+/// reliable connection completes them in order.
+#[derive(Clone, Copy, Debug)]
+struct Ledger {
+    depth: u32,
+    /// Oldest request not accounted for.
+    oldest: u32,
+    /// Good operations so far.
+    good: u64,
+}
+
+impl Ledger {
+    /// Requests from the oldest up to `slot`, which are accounted for from now on.
+    #[inline]
+    fn through(&mut self, slot: u32) -> u32 {
+        let after = slot + 1;
+        let count = if after > self.oldest { after - self.oldest } else { after + self.depth - self.oldest };
+        self.oldest = if after == self.depth { 0 } else { after };
+        count
+    }
+}
+
+/// A rail on its way out: why, and all error completions counted until its queues are empty.
+struct Failing {
+    why: Why,
+    counts: BTreeMap<String, u64>,
+    empty_polls: u32,
+}
+
+enum Why {
+    Completion(Status),
+    Refused(Error),
+}
+
+impl VerbsTransport {
+    /// Takes connected queue pairs with their requests of `size_bytes` each.
+    pub(super) fn new(
+        device: String,
+        size_bytes: u64,
+        depth: u32,
+        rings: Vec<Ring>,
+        queue: CompletionQueue,
+    ) -> Self {
+        let ledger = Ledger { depth, oldest: 0, good: 0 };
+        let lanes = rings.into_iter().map(|ring| Lane { ring, ledger }).collect();
+        Self { device, size_bytes, lanes, queue, primed: false, failing: None }
+    }
+
+    /// Good operations of each queue pair so far.
+    pub(super) fn operations(&self) -> Vec<u64> {
+        self.lanes.iter().map(|lane| lane.ledger.good).collect()
+    }
+
+    /// Fills every queue, a chain of each in turn.
+    #[cold]
+    fn prime(&mut self) -> Result<(), LoadError> {
+        self.primed = true;
+        let chains = self.lanes.iter().map(|lane| lane.ring.chains()).max().unwrap_or(0);
+        for chain in 0..chains {
+            for lane in &mut self.lanes {
+                lane.ring.post(chain)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Why the rail is done for, once nothing more comes.
+    #[cold]
+    fn give_up(&mut self, failing: Failing) -> LoadError {
+        match failing.why {
+            Why::Refused(error) => LoadError::Verbs(error),
+            Why::Completion(status) => LoadError::Completion {
+                device: self.device.clone(),
+                status: status.to_string(),
+                usual_cause: status.usual_cause(),
+                counts: failing.counts,
+            },
+        }
+    }
+}
+
+impl Failing {
+    #[cold]
+    fn new(why: Why) -> Self {
+        Self { why, counts: BTreeMap::new(), empty_polls: 0 }
+    }
+}
+
+impl LoadTransport for VerbsTransport {
+    fn pump(&mut self) -> Result<Pumped, LoadError> {
+        if !self.primed {
+            self.prime()?;
+        }
+        let mut operations = 0;
+        let completions = self.queue.poll()?;
+        let empty = completions.is_empty();
+        for completion in completions {
+            let ticket = Ticket::from_id(completion.id());
+            let lane = &mut self.lanes[ticket.lane as usize];
+            let accounted = lane.ledger.through(ticket.slot);
+            let status = completion.status();
+            if status.is_success() {
+                lane.ledger.good += u64::from(accounted);
+                operations += accounted;
+            } else {
+                // those before it in its queue pair went well, or they would have completed with an error themselves
+                lane.ledger.good += u64::from(accounted - 1);
+                operations += accounted - 1;
+                let failing = self.failing.get_or_insert_with(|| Failing::new(Why::Completion(status)));
+                *failing.counts.entry(status.to_string()).or_default() += 1;
+            }
+            if ticket.ends_chain
+                && self.failing.is_none()
+                && let Err(error) = lane.ring.post(ticket.chain as usize)
+            {
+                self.failing = Some(Failing::new(Why::Refused(error)));
+            }
+        }
+        if let Some(mut failing) = self.failing.take() {
+            failing.empty_polls = if empty { failing.empty_polls + 1 } else { 0 };
+            if failing.empty_polls > PATIENCE_POLLS {
+                return Err(self.give_up(failing));
+            }
+            self.failing = Some(failing);
+        }
+        let operations = u64::from(operations);
+        Ok(Pumped {
+            bytes: operations * self.size_bytes,
+            operations,
+            polls: 1,
+            empty_polls: u64::from(empty),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ledger;
+
+    #[test]
+    fn a_completion_accounts_for_the_unsignalled_requests_before_it() {
+        let mut ledger = Ledger { depth: 8, oldest: 0, good: 0 };
+        assert_eq!([3, 7, 3, 4, 7].map(|slot| ledger.through(slot)), [4, 4, 4, 1, 3]);
+    }
+
+    #[test]
+    fn a_queue_of_one_accounts_for_one_each_time() {
+        let mut ledger = Ledger { depth: 1, oldest: 0, good: 0 };
+        assert_eq!([0, 0, 0].map(|slot| ledger.through(slot)), [1, 1, 1]);
+    }
+
+    #[test]
+    fn a_whole_round_between_completions_is_the_depth() {
+        let mut ledger = Ledger { depth: 8, oldest: 0, good: 0 };
+        ledger.through(4);
+        assert_eq!(ledger.through(4), 8);
+    }
+}

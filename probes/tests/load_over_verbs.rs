@@ -1,0 +1,358 @@
+//! Loads over a stand-in verbs library: reader and target in one process, data really copied.
+//!
+//! Each test runs in a process of its own (this binary, started again for that one test), because the library is
+//! chosen, and its faults are set, by the environment.
+
+use probes::ffi::verbs;
+use probes::load::{Endpoint, LoadError, Opening, Params, Place, Role, Running, RunningLoad, open};
+use probes::model::{Gid, GidChoice, GidType, LoadOp, Rail, RailId, Topology, WorkerFrame, WorkerPhase};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// Set in the process that runs a test's body.
+const INSIDE: &str = "STANDIN_INSIDE";
+
+/// Compiles the stand-in once per run.
+fn stand_in() -> &'static PathBuf {
+    static LIBRARY: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
+    let (_, library) = LIBRARY.get_or_init(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let library = directory.path().join("libibverbs-standin.so");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/standin/verbs.c");
+        let done = Command::new("gcc")
+            .args(["-Wall", "-Werror", "-O1", "-shared", "-fPIC", "-pthread", "-o"])
+            .arg(&library)
+            .arg(source)
+            .status()
+            .expect("these tests need gcc and the headers of libibverbs-dev");
+        assert!(done.success(), "gcc could not compile {source}; are the headers of libibverbs-dev there?");
+        (directory, library)
+    });
+    library
+}
+
+/// Runs `body` in a process that has the stand-in for its verbs library. `test` is the name of the calling test.
+fn over_the_stand_in(test: &str, environment: &[(&str, &str)], body: fn()) {
+    if std::env::var_os(INSIDE).is_some() {
+        return body();
+    }
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", test, "--nocapture", "--test-threads=1"]);
+    child.env(INSIDE, "1").env("RAILSCOPE_IBVERBS", stand_in()).envs(environment.iter().copied());
+    let output = child.output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+}
+
+/// The two devices as a survey would find them.
+fn topology() -> Topology {
+    let rail = |at: u8| Rail {
+        device: format!("stand{at}"),
+        port: 1,
+        gids: vec![Gid {
+            index: 1,
+            address: format!("::ffff:10.0.{at}.1").parse().unwrap(),
+            kind: Some(GidType::RoceV2),
+            netdev: None,
+        }],
+        gid: Some(GidChoice { index: 1, reason: "the only one".into() }),
+        ..Rail::default()
+    };
+    Topology { rails: vec![rail(0), rail(1)], ..Topology::default() }
+}
+
+fn params() -> Params {
+    Params { qps: 2, size_bytes: 4096, depth: 16, place: Place::None, warmup_s: 0.0, ..Params::default() }
+}
+
+const BOTH: [RailId; 2] = [RailId(0), RailId(1)];
+
+fn good(endpoints: Vec<Result<Endpoint, LoadError>>) -> Vec<Option<Endpoint>> {
+    endpoints.into_iter().map(|endpoint| Some(endpoint.unwrap())).collect()
+}
+
+/// Both ends, connected, not yet started.
+fn connected(params: &Params) -> (Running, Running) {
+    let topology = topology();
+    let mut target = open(&topology, &BOTH, params, Role::Target);
+    let mut reader = open(&topology, &BOTH, params, Role::Reader);
+    let (there, here) = (good(target.endpoints()), good(reader.endpoints()));
+    let target = target.connect(here).unwrap();
+    let reader = reader.connect(there).unwrap();
+    (target, reader)
+}
+
+/// Waits, bounded, until `done` says so; the machine may be busy.
+fn wait_for(what: &str, done: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < Duration::from_secs(30), "waited in vain: {what}");
+        std::thread::yield_now();
+    }
+}
+
+fn run_until(reader: &Running, operations: u64) {
+    reader.go();
+    wait_for("every rail moves", || reader.workers().iter().all(|worker| worker.operations >= operations));
+    reader.stop();
+    wait_for("the load ends", || reader.is_over());
+}
+
+fn rail(workers: &[WorkerFrame], at: usize) -> &WorkerFrame {
+    workers.iter().find(|worker| worker.rail == Some(RailId(at))).unwrap()
+}
+
+#[test]
+fn both_rails_read_the_peers_data() {
+    over_the_stand_in("both_rails_read_the_peers_data", &[], || {
+        let (_target, reader) = connected(&params());
+        run_until(&reader, 1000);
+        for worker in reader.workers() {
+            assert_eq!((worker.phase, worker.errors.len()), (WorkerPhase::Done, 0));
+            assert_eq!(worker.bytes, worker.operations * 4096);
+        }
+        assert_eq!(reader.failures(), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_write_load_moves_bytes_the_other_way() {
+    over_the_stand_in("a_write_load_moves_bytes_the_other_way", &[], || {
+        let (_target, reader) = connected(&Params { op: LoadOp::Write, ..params() });
+        run_until(&reader, 100);
+        assert!(reader.workers().iter().all(|worker| worker.errors.is_empty()));
+        assert_eq!(reader.load().read_depth, None);
+    });
+}
+
+#[test]
+fn every_shape_of_queue_keeps_running() {
+    over_the_stand_in("every_shape_of_queue_keeps_running", &[], || {
+        for (qps, depth, cq_mod, size_bytes) in [
+            (1, 1, None, 1),
+            (1, 1, Some(1), 64),
+            (3, 7, Some(2), 1000),
+            (2, 128, Some(1), 8),
+            (2, 64, Some(100), 70_001),
+        ] {
+            let (_target, reader) = connected(&Params { qps, depth, cq_mod, size_bytes, ..params() });
+            run_until(&reader, 500);
+            for worker in reader.workers() {
+                assert_eq!(worker.phase, WorkerPhase::Done, "{qps} {depth} {cq_mod:?} {size_bytes}");
+                assert!(
+                    worker.errors.is_empty(),
+                    "{qps} {depth} {cq_mod:?} {size_bytes}: {:?}",
+                    worker.errors
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn the_load_says_what_was_negotiated() {
+    over_the_stand_in("the_load_says_what_was_negotiated", &[], || {
+        let (target, reader) = connected(&params());
+        let load = reader.load();
+        assert_eq!(load.devices, ["stand0", "stand1"]);
+        // the initiator could do 128, the responder answers 16
+        assert_eq!((load.read_depth, load.device_read_depth), (Some(16), Some(128)));
+        assert!(load.loopback);
+        assert_eq!(load.place.as_deref(), Some("none"));
+        assert_eq!(load.relaxed_ordering, Some(true));
+        assert!(target.workers().iter().all(|worker| worker.bytes == 0));
+    });
+}
+
+#[test]
+fn a_failing_rail_stops_alone_and_is_named() {
+    // 12 = IBV_WC_RETRY_EXC_ERR
+    let fault = [("STANDIN_FAULT", "stand1:1003:12")];
+    over_the_stand_in("a_failing_rail_stops_alone_and_is_named", &fault, || {
+        let (_target, reader) = connected(&params());
+        reader.go();
+        wait_for("one rail fails", || rail(&reader.workers(), 1).phase == WorkerPhase::Failed);
+        let before = rail(&reader.workers(), 0).operations;
+        wait_for("the other goes on", || rail(&reader.workers(), 0).operations > before + 1000);
+        assert!(!reader.is_over());
+        let workers = reader.workers();
+        let failed = rail(&workers, 1);
+        assert_eq!(failed.operations, 1003, "what completed before the error counts, nothing else");
+        assert_eq!(failed.bytes, 1003 * 4096);
+        assert!(failed.errors["RETRY_EXC_ERR"] >= 1, "{:?}", failed.errors);
+        assert!(failed.errors["WR_FLUSH_ERR"] >= 1, "{:?}", failed.errors);
+        // 32 requests were out; three of a chain of four went well, and their places were not refilled
+        assert_eq!(failed.errors.values().sum::<u64>(), 32 - 3, "each once: {:?}", failed.errors);
+        let failures = reader.failures();
+        assert_eq!(failures.len(), 1);
+        assert!(failures[0].starts_with("stand1: RETRY_EXC_ERR: the peer did not answer"), "{failures:?}");
+    });
+}
+
+#[test]
+fn reads_without_their_data_are_an_error() {
+    over_the_stand_in("reads_without_their_data_are_an_error", &[("STANDIN_NO_DATA", "1")], || {
+        let (_target, reader) = connected(&params());
+        run_until(&reader, 200);
+        let workers = reader.workers();
+        assert_eq!(rail(&workers, 0).errors["DATA_MISMATCH"], 2 * 512);
+        assert!(reader.failures()[0].contains("READs completed without their data"));
+    });
+}
+
+#[test]
+fn a_load_ends_by_itself_after_its_time() {
+    over_the_stand_in("a_load_ends_by_itself_after_its_time", &[], || {
+        let params = Params { warmup_s: 0.01, duration_s: Some(0.02), ..params() };
+        let (_target, reader) = connected(&params);
+        reader.go();
+        wait_for("the load ends", || reader.is_over());
+        assert!(
+            reader.workers().iter().all(|worker| worker.phase == WorkerPhase::Done && worker.operations > 0)
+        );
+    });
+}
+
+#[test]
+fn a_load_that_never_started_can_be_stopped() {
+    over_the_stand_in("a_load_that_never_started_can_be_stopped", &[], || {
+        let (target, reader) = connected(&params());
+        drop(reader);
+        target.go();
+        target.stop();
+        wait_for("the target ends", || target.is_over());
+    });
+}
+
+#[test]
+fn a_peer_that_is_gone_is_a_named_error() {
+    over_the_stand_in("a_peer_that_is_gone_is_a_named_error", &[], || {
+        let (target, reader) = connected(&params());
+        drop(target);
+        reader.go();
+        wait_for("both rails fail", || reader.is_over());
+        assert!(reader.workers().iter().all(|w| w.errors.contains_key("RETRY_EXC_ERR") && w.operations == 0));
+    });
+}
+
+#[test]
+fn a_rail_that_cannot_connect_fails_alone() {
+    // 22 = EINVAL
+    over_the_stand_in("a_rail_that_cannot_connect_fails_alone", &[("STANDIN_RTR", "stand1:22")], || {
+        let topology = topology();
+        let (mut target, mut reader) = (
+            open(&topology, &BOTH, &params(), Role::Target),
+            open(&topology, &BOTH, &params(), Role::Reader),
+        );
+        let (there, here) = (good(target.endpoints()), good(reader.endpoints()));
+        let target = target.connect(here).expect("one rail is left");
+        let reader = reader.connect(there).expect("one rail is left");
+        let failures = reader.failures();
+        assert!(failures[0].starts_with("stand1: ibv_modify_qp to RTR: Invalid argument"), "{failures:?}");
+        assert!(failures[0].contains("::ffff:10.0.1.1 (GID index 1, RoCE v2)"), "{failures:?}");
+        reader.go();
+        wait_for("the good rail moves", || rail(&reader.workers(), 0).operations > 100);
+        assert_eq!(rail(&reader.workers(), 1).phase, WorkerPhase::Failed);
+        drop(target);
+    });
+}
+
+#[test]
+fn a_rail_without_a_peer_is_left_out() {
+    over_the_stand_in("a_rail_without_a_peer_is_left_out", &[], || {
+        let topology = topology();
+        let (mut target, mut reader) = (
+            open(&topology, &BOTH, &params(), Role::Target),
+            open(&topology, &BOTH, &params(), Role::Reader),
+        );
+        let (mut there, mut here) = (good(target.endpoints()), good(reader.endpoints()));
+        (there[0], here[0]) = (None, None);
+        let _target = target.connect(here).expect("one rail is left");
+        let reader = reader.connect(there).expect("one rail is left");
+        run_until(&reader, 100);
+        assert_eq!(reader.load().devices, ["stand1"]);
+        assert_eq!(reader.workers().len(), 1);
+    });
+}
+
+/// Why the first rail cannot be opened.
+fn refusal(params: &Params) -> String {
+    let mut opening: Opening = open(&topology(), &[RailId(0)], params, Role::Reader);
+    opening.endpoints().remove(0).unwrap_err().to_string()
+}
+
+#[test]
+fn what_the_device_cannot_do_is_refused_in_words() {
+    over_the_stand_in("what_the_device_cannot_do_is_refused_in_words", &[], || {
+        let cases = [
+            (
+                Params { depth: 2000, ..params() },
+                "a depth of 2000 was asked for; the device can do 1 to 1024",
+            ),
+            (
+                Params { size_bytes: 1 << 24, ..params() },
+                "messages of 16777216 bytes were asked for; the port can do 1 to 8388608",
+            ),
+            (Params { qps: 0, ..params() }, "0 queue pairs asked for"),
+            (Params { qps: 100, depth: 1000, ..params() }, "QPs times depth is 100000"),
+            (Params { gid_index: Some(2), ..params() }, "stand0 port 1: GID index 2 is empty"),
+            (Params { place: Place::Nodes { cpu: 9, mem: 9 }, ..params() }, "there is no NUMA node 9 here"),
+        ];
+        for (params, expected) in cases {
+            let error = refusal(&params);
+            assert!(error.contains(expected), "{error}");
+        }
+    });
+}
+
+#[test]
+fn a_port_that_is_down_is_refused() {
+    over_the_stand_in("a_port_that_is_down_is_refused", &[("STANDIN_STATE", "stand0:1")], || {
+        assert!(refusal(&params()).contains("the port is DOWN"), "{}", refusal(&params()));
+    });
+}
+
+#[test]
+fn too_little_locked_memory_is_explained() {
+    // 12 = ENOMEM
+    over_the_stand_in("too_little_locked_memory_is_explained", &[("STANDIN_REG_MR", "12")], || {
+        let error = refusal(&params());
+        assert!(error.starts_with("stand0: ibv_reg_mr: Cannot allocate memory"), "{error}");
+        assert!(error.contains("locked"), "{error}");
+    });
+}
+
+#[test]
+fn facts_are_what_the_device_says() {
+    over_the_stand_in("facts_are_what_the_device_says", &[], || {
+        assert_eq!(verbs::devices().unwrap(), ["stand0", "stand1"]);
+        let facts = verbs::facts("stand1", 1).unwrap();
+        assert_eq!(facts.limits.firmware.as_deref(), Some("28.39.1002"));
+        assert_eq!((facts.limits.max_initiator_depth, facts.limits.max_responder_depth), (128, 16));
+        assert_eq!((facts.port.state, facts.port.active_mtu), ("ACTIVE", Some(4096)));
+        let error = verbs::facts("mlx5_9", 1).unwrap_err().to_string();
+        assert_eq!(error, "mlx5_9: no such RDMA device; the verbs library lists stand0, stand1");
+        assert!(verbs::facts("stand1", 2).is_err());
+    });
+}
+
+#[test]
+fn a_kernel_without_rdma_has_no_devices() {
+    over_the_stand_in("a_kernel_without_rdma_has_no_devices", &[("STANDIN_NO_DEVICES", "1")], || {
+        assert_eq!(verbs::devices().unwrap(), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_library_that_is_not_there_says_what_to_install() {
+    let nowhere = [("RAILSCOPE_IBVERBS", "/nowhere/libibverbs.so.1")];
+    over_the_stand_in("a_library_that_is_not_there_says_what_to_install", &nowhere, || {
+        let error = verbs::devices().unwrap_err().to_string();
+        assert!(
+            error.contains("/nowhere/libibverbs.so.1") && error.contains("install libibverbs1"),
+            "{error}"
+        );
+    });
+}

@@ -3,7 +3,7 @@
 use super::number::known;
 use crate::ceilings::{self, Ceilings};
 use crate::timeline::{HostTimeline, LegSums, RailSums};
-use probes::model::{Bond, GidType, LinkLayer, PciePath, Rail, RailId};
+use probes::model::{Bond, GidType, Hop, LinkLayer, PciePath, Rail, RailId};
 use serde::Serialize;
 use std::net::Ipv6Addr;
 
@@ -91,6 +91,8 @@ pub struct PcieRow {
     pub limit_gb_per_s: Option<f64>,
     /// Lower end of the slowest hop.
     pub limited_by: Option<String>,
+    /// Every link on the way up, the card's own first.
+    pub hops: Vec<Hop>,
 }
 
 /// The bond under a rail.
@@ -217,6 +219,7 @@ impl PcieRow {
             max_width: own.and_then(|hop| hop.max_width),
             limit_gb_per_s: known(slowest.map(|(_, raw)| raw)),
             limited_by: slowest.map(|(hop, _)| hop.address.clone()),
+            hops: path.hops.clone(),
         }
     }
 }

@@ -54,7 +54,7 @@ pub struct Ending {
 }
 
 /// Replays go no slower and no faster than this.
-const SPEEDS: std::ops::RangeInclusive<f64> = 1.0 / 16.0..=1024.0;
+const SPEEDS: std::ops::RangeInclusive<f64> = 1.0 / 16.0..=64.0;
 
 /// What the screen knows.
 #[derive(Clone, Debug)]
@@ -72,6 +72,8 @@ pub struct App {
     unit: RateUnit,
     speed: f64,
     ending: Option<Ending>,
+    /// What the recording could not keep, as it was asked last.
+    recording_trouble: Option<String>,
 }
 
 impl App {
@@ -90,6 +92,7 @@ impl App {
             unit: RateUnit::default(),
             speed: 1.0,
             ending: None,
+            recording_trouble: None,
         }
     }
 
@@ -155,8 +158,14 @@ impl App {
         self.paused.is_none().then_some(self.speed)
     }
 
-    /// Judges what is shown, if it was not judged since it changed.
-    pub fn judge(&mut self) {
+    /// Makes ready for drawing: judges what is shown, if it was not judged since it changed, and asks how the
+    /// recording fares.
+    pub fn prepare(&mut self) {
+        self.recording_trouble = self.how.recording.as_ref().and_then(|status| status.trouble());
+        self.judge();
+    }
+
+    fn judge(&mut self) {
         if self.judged {
             return;
         }
@@ -247,6 +256,12 @@ impl App {
     #[must_use]
     pub fn ending(&self) -> Option<&Ending> {
         self.ending.as_ref()
+    }
+
+    /// What the recording could not keep, and why; `None` while all is well.
+    #[must_use]
+    pub fn recording_trouble(&self) -> Option<&str> {
+        self.recording_trouble.as_deref()
     }
 
     /// Shows what a terminal like this can show.

@@ -40,12 +40,12 @@ pub fn run(source: Box<dyn FrameSource>, how: How) -> anyhow::Result<Timeline> {
         .build()
         .context("the event loop could not start")?;
     let theme = Theme::of_environment(|name| std::env::var(name).ok());
-    let mode = how.mode;
+    let (mode, stop) = (how.mode, how.stop.clone());
     let mut app = App::new(source.session(), how, theme);
     let (send, mut msgs) = unbounded_channel();
     let (panics, mut panicked) = Panics::watch();
     let mut screen = Screen::open().context("the terminal cannot be used; --headless needs none")?;
-    let sampler = Sampler::start(source, mode, send).context("the sampler thread could not start")?;
+    let sampler = Sampler::start(source, mode, stop, send).context("the sampler thread could not start")?;
     let left = runtime.block_on(watch(&mut screen, &mut app, &mut msgs, &mut panicked, &sampler));
     drop(screen);
     let joined = sampler.stop();
@@ -105,7 +105,7 @@ async fn watch(
 }
 
 fn draw(screen: &mut Screen, app: &mut App) -> anyhow::Result<()> {
-    app.judge();
+    app.prepare();
     screen.draw(|frame| view::draw(app, frame)).context("the terminal cannot be drawn on")
 }
 

@@ -1,6 +1,8 @@
 //! How a session is looked at.
 
 use crate::rules::Limits;
+use crate::session::{RecordingStatus, Stop};
+use std::sync::Arc;
 
 /// What kind of session is on the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub struct How {
     pub limits: Limits,
     /// Findings of these codes are left out.
     pub ignore: Vec<String>,
-    /// File the session is being written into.
-    pub recording: Option<std::path::PathBuf>,
+    /// How the file fares that the session is being written into; `None` without one.
+    pub recording: Option<Arc<RecordingStatus>>,
+    /// Ends the source while it waits for its next sample. A source that does not know it is left after that sample.
+    pub stop: Stop,
 }

@@ -1,7 +1,7 @@
 //! The sampler thread: takes frames from the source and passes them on.
 
 use crate::app::{Mode, Msg};
-use crate::session::FrameSource;
+use crate::session::{FrameSource, Stop};
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
@@ -14,15 +14,21 @@ pub(super) struct Sampler {
     thread: JoinHandle<()>,
     /// How many times its own pace a replay goes, `None` holds it; hanging up stops the thread.
     control: Sender<Option<f64>>,
+    stop: Stop,
 }
 
 impl Sampler {
-    pub fn start(source: Box<dyn FrameSource>, mode: Mode, send: UnboundedSender<Msg>) -> io::Result<Self> {
+    pub fn start(
+        source: Box<dyn FrameSource>,
+        mode: Mode,
+        stop: Stop,
+        send: UnboundedSender<Msg>,
+    ) -> io::Result<Self> {
         let (control, orders) = channel();
         let pace = Pace::new(orders, if mode == Mode::Replay { By::FrameTimes } else { By::Source });
         let thread =
             std::thread::Builder::new().name("sampler".into()).spawn(move || pass_on(source, pace, &send))?;
-        Ok(Self { thread, control })
+        Ok(Self { thread, control, stop })
     }
 
     /// Lets a replay go on at so many times its own pace; `None` holds it.
@@ -31,8 +37,9 @@ impl Sampler {
         let _ = self.control.send(pace);
     }
 
-    /// Stops after the frame that the source is waiting for, and drops the source.
+    /// Ends the source and drops it, which closes a recording.
     pub fn stop(self) -> anyhow::Result<()> {
+        self.stop.stop();
         drop(self.control);
         self.thread.join().map_err(|_| anyhow::anyhow!("the sampler stopped by a fault in railscope itself"))
     }

@@ -91,15 +91,23 @@ fn setting(app: &App) -> Vec<Segment> {
     let every = Period(Duration::from_nanos(session.interval_ns));
     pieces.push(Segment::new(format!("every {every}"), theme.plain(), 0));
     if let Some(file) = &app.how().recording {
-        let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
-        pieces.push(Segment::new(theme.pick("● REC", "* REC"), theme.recording(), 0));
+        let path = file.path();
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        let sign = match app.recording_trouble() {
+            None => theme.pick("● REC", "* REC"),
+            Some(_) => theme.pick("✗ REC", "X REC"),
+        };
+        pieces.push(Segment::new(sign, theme.recording(), 0));
         pieces.push(Segment::new(name, theme.plain(), 1));
     }
     pieces
 }
 
-/// What our load does, or that there is none; and why the session stopped, which matters more.
+/// What our load does, or that there is none; trouble with the session or its recording matters more.
 fn load(app: &App) -> String {
+    if let Some(trouble) = app.recording_trouble() {
+        return format!("recording: {trouble}");
+    }
     if let Some(reason) = app.ending().and_then(|ending| ending.reason.as_ref()) {
         return reason.clone();
     }

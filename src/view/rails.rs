@@ -85,8 +85,16 @@ impl<'a> Rails<'a> {
         let at = self.lines.iter().position(is_selected).unwrap_or(0);
         let first = at.saturating_sub(rows / 2).min(self.lines.len().saturating_sub(rows));
         let shown = &self.lines[first..self.lines.len().min(first + rows)];
+        let mut shown = shown.to_vec();
+        // the node of the first rails stays in view when its own line has scrolled away
+        if let Some(top) = shown.first_mut().filter(|line| !matches!(line, Line::Node { .. })) {
+            let node = |line: &Line| if let Line::Node { group } = line { Some(*group) } else { None };
+            if let Some(group) = self.lines[..first].iter().rev().find_map(node) {
+                *top = Line::Node { group };
+            }
+        }
         let buffer = frame.buffer_mut();
-        for (y, line) in (area.top()..area.bottom()).zip(shown) {
+        for (y, line) in (area.top()..area.bottom()).zip(&shown) {
             let row = Rect { y, height: 1, ..area };
             match *line {
                 Line::Blank => {}

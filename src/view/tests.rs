@@ -4,8 +4,10 @@ use super::fixture::{a_mixed_bag, findings_on_two_slow_bonds, two_slow_bonds};
 use super::{Colours, Theme, draw};
 use crate::app::{App, How, Mode, Msg};
 use crate::rules::{Finding, Severity};
+use crate::session::{FrameSource, Recorded, SourceError};
 use crate::timeline::Timeline;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use probes::model::{Frame, Session};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::sync::Arc;
@@ -21,8 +23,25 @@ fn app(timeline: &Timeline, how: How, findings: Vec<Finding>) -> App {
 }
 
 fn demo() -> App {
-    let how = How { mode: Mode::Demo, recording: Some("slow-bonds.rsz".into()), ..How::default() };
-    app(&two_slow_bonds(), how, findings_on_two_slow_bonds())
+    let timeline = two_slow_bonds();
+    let folder = tempfile::tempdir().unwrap();
+    let recorded =
+        Recorded::create(Over(timeline.session().clone()), &folder.path().join("slow-bonds.rsz")).unwrap();
+    let how = How { mode: Mode::Demo, recording: Some(recorded.status()), ..How::default() };
+    app(&timeline, how, findings_on_two_slow_bonds())
+}
+
+/// A session without a frame.
+struct Over(Session);
+
+impl FrameSource for Over {
+    fn session(&self) -> Arc<Session> {
+        Arc::new(self.0.clone())
+    }
+
+    fn next_frame(&mut self) -> Result<Option<Frame>, SourceError> {
+        Ok(None)
+    }
 }
 
 fn mixed_bag() -> App {

@@ -57,8 +57,9 @@ impl Widget for &FindingList<'_> {
             return;
         }
         if self.items.is_empty() {
-            let text = clip(self.empty, usize::from(area.width), self.symbols);
-            buffer.set_string(area.x, area.y, text, Style::default());
+            for (line, y) in wrap(self.empty, usize::from(area.width)).iter().zip(area.top()..area.bottom()) {
+                buffer.set_string(area.x, y, line, Style::default());
+            }
             return;
         }
         let (blocks, shown) = self.fit(usize::from(area.width), usize::from(area.height));

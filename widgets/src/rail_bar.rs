@@ -80,7 +80,10 @@ impl RailBar<'_> {
         for mark in self.marks.iter().filter(|mark| (0.0..=1.0).contains(&mark.at)) {
             let Some(last) = area.width.checked_sub(1) else { continue };
             let offset = u16::try_from(cells(mark.at, usize::from(area.width))).unwrap_or(last).min(last);
-            buffer[(area.x + offset, area.y)].set_char(mark.symbol).set_style(mark.style);
+            let cell = &mut buffer[(area.x + offset, area.y)];
+            // nothing of the bar beneath shines through
+            cell.reset();
+            cell.set_char(mark.symbol).set_style(mark.style);
         }
         if share > BEYOND && area.width > 0 {
             buffer[(area.right() - 1, area.y)].set_char(self.symbols.beyond()).set_style(self.style);

@@ -6,6 +6,7 @@ mod decode;
 mod encode;
 mod format;
 mod live;
+mod only;
 mod open;
 mod reader;
 mod recorded;
@@ -17,6 +18,7 @@ mod tests;
 mod writer;
 
 pub use live::Live;
+pub use only::Only;
 pub use open::{DEFAULT_EVERY, node, open, open_stoppable};
 pub use recorded::{Recorded, RecordingStatus};
 pub use replay::{Replay, Sought};
@@ -73,7 +75,7 @@ fn cannot_write(error: &io::Error) -> String {
     use io::ErrorKind as Kind;
     let what_to_do = match error.kind() {
         Kind::AlreadyExists => return "exists already; choose another name, or remove it first".into(),
-        Kind::NotFound => "its folder does not exist; make it first",
+        Kind::NotFound => return "its folder does not exist; make it first".into(),
         Kind::PermissionDenied | Kind::ReadOnlyFilesystem => "choose a folder that you may write to",
         Kind::StorageFull | Kind::QuotaExceeded => "make room; what was written so far can be replayed",
         _ => return format!("cannot be written: {error}"),

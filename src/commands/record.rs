@@ -1,14 +1,74 @@
-//! `railscope record`.
+//! `railscope record`: a session into a file, without a screen.
 
+use super::headless;
+use super::signals::end_on_signals;
 use crate::cli::RecordArgs;
+use crate::session::{self, FrameSource, Recorded, RecordingStatus, Stop};
+use anyhow::ensure;
+use probes::model::Session;
+use serde_json::json;
+use std::io::Write;
 use std::process::ExitCode;
 
-/// Runs the command.
+/// Runs the command. Ctrl-C, SIGTERM and `--for` end it, and the file is whole.
 ///
 /// # Errors
 ///
-/// What could not be done, for exit code 2.
+/// There is nothing to record, the file exists already or cannot be written, or the session broke off.
 pub fn run(args: RecordArgs) -> anyhow::Result<ExitCode> {
-    let _common = args.common.with_config()?;
-    anyhow::bail!("`record` is not built yet")
+    let common = args.common.with_config()?;
+    ensure!(common.record.is_none(), "--record: `record FILE` names its file already; leave the flag out");
+    let stop = Stop::new();
+    let source = session::open_stoppable(&common, None, stop.clone())?;
+    let recorded = Recorded::create(source, &args.file)?;
+    let status = recorded.status();
+    // the terminal may be gone; the recording goes on
+    let _ = writeln!(std::io::stderr(), "railscope: {}", opening(&recorded.session(), &status));
+    end_on_signals(stop)?;
+    let played = play(recorded);
+    headless::tell_trouble(Some(&status));
+    let summary = if common.json { as_json(&status).to_string() } else { closing(&status) };
+    let _ = writeln!(std::io::stdout(), "{summary}");
+    played?;
+    Ok(if status.trouble().is_some() { ExitCode::from(2) } else { ExitCode::SUCCESS })
+}
+
+/// Plays the source to its end and closes the file.
+fn play(mut source: impl FrameSource) -> anyhow::Result<()> {
+    while source.next_frame()?.is_some() {}
+    Ok(())
+}
+
+fn opening(session: &Session, status: &RecordingStatus) -> String {
+    let topology = session.topology();
+    let host = topology.host.hostname.as_deref().unwrap_or("this host");
+    let rails = match topology.rails.len() {
+        1 => "1 rail".to_owned(),
+        n => format!("{n} rails"),
+    };
+    let every_ms = session.interval_ns as f64 / 1e6;
+    format!(
+        "recording {rails} of {host} every {every_ms} ms into {}; Ctrl-C ends it",
+        status.path().display()
+    )
+}
+
+fn closing(status: &RecordingStatus) -> String {
+    let file = status.path().display();
+    format!(
+        "{file}: {} frames, {} bytes; look at it with: railscope replay {file}",
+        status.frames(),
+        status.bytes()
+    )
+}
+
+fn as_json(status: &RecordingStatus) -> serde_json::Value {
+    json!({
+        "schema": "railscope.recording/1",
+        "generated_by": crate::GENERATED_BY,
+        "file": status.path(),
+        "frames": status.frames(),
+        "bytes": status.bytes(),
+        "trouble": status.trouble(),
+    })
 }

@@ -97,7 +97,7 @@ fn survey(root: &Root, rails: Option<&[String]>) -> anyhow::Result<Topology> {
 }
 
 /// Leaves out rails that are not named, and their gaps.
-fn keep(topology: &mut Topology, names: &[String]) -> anyhow::Result<()> {
+pub(super) fn keep(topology: &mut Topology, names: &[String]) -> anyhow::Result<()> {
     for name in names {
         if topology.rail(name).is_none() {
             let known: Vec<&str> = topology.rails.iter().map(|rail| rail.device.as_str()).collect();

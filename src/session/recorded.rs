@@ -60,7 +60,7 @@ impl RecordingStatus {
         self.frames.load(Ordering::Relaxed)
     }
 
-    /// Bytes of whole blocks on disk.
+    /// Bytes on disk, of whole blocks only.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)

@@ -75,7 +75,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Bytes on disk up to the last whole block.
+    /// Bytes on disk up to the last whole block; once finished, all of the file.
     pub(super) fn bytes(&self) -> u64 {
         self.end
     }
@@ -134,10 +134,9 @@ impl Writer {
     pub(super) fn finish(&mut self) -> Result<(), Lost> {
         self.flush()?;
         let table = container::seek_table(&self.entries);
-        self.file
-            .write_all(&table)
-            .map_err(|cause| self.undo(cause))
-            .map_err(|cause| Lost { frames: 0, cause })
+        self.file.write_all(&table).map_err(|cause| Lost { frames: 0, cause: self.undo(cause) })?;
+        self.end += table.len() as u64;
+        Ok(())
     }
 
     fn begin(&mut self, at_ns: u64) -> Open {

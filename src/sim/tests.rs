@@ -110,7 +110,7 @@ fn an_unknown_scenario_names_those_there_are() {
 #[test]
 fn a_session_without_end_ends_when_it_is_told_to() {
     let stop = Stop::new();
-    let every = Duration::from_secs(3600);
+    let every = Duration::from_hours(1);
     let mut source =
         Simulated::new("mixed", 1, every, Pace::RealTime, None).unwrap().stopped_by(stop.clone());
     assert!(source.next_frame().unwrap().is_some(), "the first frame is due at once");

@@ -1,0 +1,134 @@
+//! A source of which only some rails are looked at.
+
+use super::{FrameSource, SourceError};
+use probes::model::{Frame, Load, Process, RailId, Session};
+use std::sync::Arc;
+
+/// A source without the rails that were not asked for, as `--rails` wants it of recordings and simulations.
+///
+/// Rails of a second host, the target, all stay.
+#[derive(Debug)]
+pub struct Only<S> {
+    source: S,
+    session: Arc<Session>,
+    /// Positions in the whole topology of the rails that stay.
+    kept: Vec<usize>,
+    /// The last load, whole and with what stays of it: it is the same in nearly every frame.
+    load: Option<(Arc<Load>, Arc<Load>)>,
+}
+
+impl<S: FrameSource> Only<S> {
+    /// Leaves out every rail of the local host that is not named.
+    ///
+    /// # Errors
+    ///
+    /// A named rail is not there; the error names those that are.
+    pub fn new(source: S, names: &[String]) -> anyhow::Result<Self> {
+        let whole = source.session();
+        let mut local = whole.topology().clone();
+        super::open::keep(&mut local, names)?;
+        let named = |device: &String| names.contains(device);
+        let kept = whole
+            .topology()
+            .rails_with_id()
+            .filter(|(_, rail)| named(&rail.device))
+            .map(|(id, _)| id.0)
+            .collect();
+        let mut session = (*whole).clone();
+        session.hosts[0] = Arc::new(local);
+        Ok(Self { source, session: Arc::new(session), kept, load: None })
+    }
+}
+
+impl<S> Only<S> {
+    fn is_kept(&self, device: &str) -> bool {
+        self.session.topology().rail(device).is_some()
+    }
+
+    fn cut(&mut self, mut frame: Frame) -> Frame {
+        if frame.host != 0 {
+            return frame;
+        }
+        frame.rails = self.kept.iter().map(|&at| frame.rails.get(at).cloned().unwrap_or_default()).collect();
+        frame.workers.retain_mut(|worker| {
+            let to = worker.rail.and_then(|rail| self.kept.iter().position(|&at| at == rail.0));
+            worker.rail = to.map(RailId);
+            to.is_some()
+        });
+        frame.load = frame.load.map(|load| self.cut_load(&load));
+        frame.processes = frame.processes.map(|processes| {
+            let on_kept = |process: &&Process| self.is_kept(&process.device);
+            Arc::new(processes.iter().filter(on_kept).cloned().collect())
+        });
+        frame
+    }
+
+    fn cut_load(&mut self, whole: &Arc<Load>) -> Arc<Load> {
+        if let Some((of, cut)) = &self.load
+            && Arc::ptr_eq(of, whole)
+        {
+            return cut.clone();
+        }
+        let mut cut = (**whole).clone();
+        cut.devices.retain(|device| self.is_kept(device));
+        cut.workers.retain(|worker| self.is_kept(&worker.device));
+        let cut = Arc::new(cut);
+        self.load = Some((whole.clone(), cut.clone()));
+        cut
+    }
+}
+
+impl<S: FrameSource> FrameSource for Only<S> {
+    fn session(&self) -> Arc<Session> {
+        self.session.clone()
+    }
+
+    fn next_frame(&mut self) -> Result<Option<Frame>, SourceError> {
+        Ok(self.source.next_frame()?.map(|frame| self.cut(frame)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Only;
+    use crate::session::FrameSource;
+    use crate::sim::{Pace, Simulated};
+    use probes::model::RailId;
+    use std::time::Duration;
+
+    fn mixed() -> Simulated {
+        let (every, end) = (Duration::from_millis(100), Duration::from_secs(1));
+        Simulated::new("mixed", 1, every, Pace::AsFastAsPossible, Some(end)).unwrap()
+    }
+
+    #[test]
+    fn only_the_named_rails_stay_in_topology_frames_and_load() {
+        let names = ["mlx5_bond_8", "mlx5_bond_3"].map(str::to_owned);
+        let mut only = Only::new(mixed(), &names).unwrap();
+        let session = only.session();
+        let devices: Vec<_> = session.topology().rails.iter().map(|rail| rail.device.as_str()).collect();
+        assert_eq!(devices, ["mlx5_bond_3", "mlx5_bond_8"]);
+        let mut whole = mixed();
+        while let Some(frame) = only.next_frame().unwrap() {
+            let all = whole.next_frame().unwrap().unwrap();
+            assert_eq!(frame.rails, [all.rails[2].clone(), all.rails[7].clone()]);
+            assert_eq!(frame.workers.len(), 2);
+            assert_eq!(
+                (frame.workers[1].rail, frame.workers[1].bytes),
+                (Some(RailId(1)), all.workers[7].bytes)
+            );
+            let load = frame.load.unwrap();
+            assert_eq!(load.devices, ["mlx5_bond_3", "mlx5_bond_8"]);
+            assert_eq!(load.workers[1].device, "mlx5_bond_8");
+        }
+    }
+
+    #[test]
+    fn a_rail_that_is_not_there_is_named_with_those_that_are() {
+        let error = Only::new(mixed(), &["mlx5_9".to_owned()]).unwrap_err().to_string();
+        assert!(
+            error.starts_with("--rails: no rail `mlx5_9`; rails here: mlx5_bond_1, mlx5_bond_2"),
+            "{error}"
+        );
+    }
+}

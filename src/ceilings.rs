@@ -39,8 +39,10 @@ impl Ceilings {
     }
 
     /// The lowest bound on payload that is known, GB/s.
+    ///
+    /// Without a path MTU the wire's raw rate bounds payload too, a little less tightly.
     #[must_use]
     pub fn lowest(&self) -> Option<f64> {
-        [self.line, self.pcie, self.read_window].into_iter().flatten().reduce(f64::min)
+        [self.line.or(self.line_raw), self.pcie, self.read_window].into_iter().flatten().reduce(f64::min)
     }
 }

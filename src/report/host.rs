@@ -29,6 +29,8 @@ pub struct HostBlock {
     pub memlock_bytes: Option<u64>,
     /// Whether locked memory is unlimited.
     pub memlock_unlimited: Option<bool>,
+    /// Whether this process may lock more than the limit.
+    pub memlock_exempt: Option<bool>,
     /// Kernel automatic NUMA balancing.
     pub numa_balancing: Option<bool>,
     /// `off`, `passthrough` or `translated`.
@@ -49,6 +51,7 @@ impl HostBlock {
             ofed: host.ofed.clone(),
             memlock_bytes: host.memlock_bytes,
             memlock_unlimited: host.memlock_unlimited,
+            memlock_exempt: host.memlock_exempt,
             numa_balancing: host.numa_balancing,
             iommu: host.iommu.clone(),
         }

@@ -138,7 +138,7 @@ impl CeilingsRow {
     /// The lowest payload bound, and the name of its key.
     #[must_use]
     pub fn lowest(&self) -> Option<(f64, &'static str)> {
-        [(self.line, "line"), (self.pcie, "pcie"), (self.read_window, "read window")]
+        [(self.line.or(self.line_raw), "line"), (self.pcie, "pcie"), (self.read_window, "read window")]
             .into_iter()
             .filter_map(|(bound, name)| Some((bound?, name)))
             .reduce(|low, next| if next.0 < low.0 { next } else { low })

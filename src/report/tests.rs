@@ -154,7 +154,13 @@ fn every_key_of_the_contract_is_there_and_unknown_is_null() {
 fn no_line_for_people_is_wider_than_a_terminal() {
     let (mut topology, traffic) = slow_node();
     topology.rails[0].device = "rocep129s0f1np1_with_a_very_long_name".into();
-    topology.gaps = vec![Gap { probe: "pcie".into(), subject: "x".into(), reason: "why ".repeat(60) }; 9];
+    topology.gaps = (0..9)
+        .map(|at| Gap {
+            probe: "pcie".into(),
+            subject: "x".into(),
+            reason: format!("{at} {}", "why ".repeat(60)),
+        })
+        .collect();
     topology.host.cpu_model = Some("A processor with a name ".repeat(6));
     let text = build(&timeline(topology, &traffic), &Limits::default(), &[]).to_string();
     for line in text.lines().filter(|line| !line.contains('`')) {

@@ -18,7 +18,8 @@ pub struct Totals {
     pub load_gb_per_s: Option<f64>,
     /// ACTIVE ports with a cable of their own; legs of a bond each.
     pub physical_ports: usize,
-    /// Payload that the wires of these ports can carry; null when no line rate is known.
+    /// Payload that the wires of these ports can carry (raw where the path MTU is unknown); null when no line
+    /// rate is known.
     pub line_gb_per_s: Option<f64>,
     /// Devices left out of the rates, since theirs are implausible.
     pub left_out: Vec<String>,
@@ -40,13 +41,18 @@ impl Totals {
                 sums.iter().filter_map(|sums| sums.load.mean_gb_per_s()).reduce(|a, b| a + b),
             ),
             physical_ports: ports.iter().map(|rail| cables(rail)).sum(),
-            line_gb_per_s: sum(ports.iter().map(|rail| ceilings::line_goodput_gb_per_s(rail))),
+            line_gb_per_s: sum(ports.iter().map(|rail| wire(rail))),
             left_out: rows()
                 .filter(|(_, sums)| sums.only_implausible())
                 .map(|(rail, _)| rail.device.clone())
                 .collect(),
         }
     }
+}
+
+/// Payload that the wire carries; without a path MTU its raw rate, which is a bound as well.
+fn wire(rail: &Rail) -> Option<f64> {
+    ceilings::line_goodput_gb_per_s(rail).or_else(|| ceilings::line_raw_gb_per_s(rail))
 }
 
 /// ACTIVE rails without the second sight of one and the same port.

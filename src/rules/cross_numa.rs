@@ -155,7 +155,10 @@ impl<'a> Case<'a> {
                     share * 100.0,
                     limits.far_memory_share * 100.0
                 ),
-                None => format!("has its buffers on {there}"),
+                None => match &self.user.gpu {
+                    Some(gpu) => format!("its data belong to {gpu} on {there}"),
+                    None => format!("has its buffers on {there}"),
+                },
             });
         }
         let devices = self.devices();

@@ -22,7 +22,7 @@ fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
 /// Registered memory counts against `RLIMIT_MEMLOCK` (`ib_umem_get` in drivers/infiniband/core/umem.c).
 fn memlock(topology: &Topology, timeline: &Timeline) -> Option<Finding> {
     let limit = topology.host.memlock_bytes?;
-    if topology.host.memlock_unlimited == Some(true) {
+    if topology.host.memlock_unlimited == Some(true) || topology.host.memlock_exempt == Some(true) {
         return None;
     }
     let load = latest_load(timeline);
@@ -143,6 +143,9 @@ mod tests {
         assert_eq!(codes(&limited(Some(8 << 20)), &idle), ["memlock host"]);
         assert_eq!(codes(&limited(Some(64 << 20)), &idle), Vec::<String>::new());
         assert_eq!(codes(&limited(None), &idle), Vec::<String>::new());
+        let mut root = limited(Some(8 << 20));
+        root.host.memlock_exempt = Some(true);
+        assert_eq!(codes(&root, &idle), Vec::<String>::new());
         let found = found(&RULE, &limited(Some(8 << 20)), &idle);
         assert!(
             found[0].message.contains("8 MiB, a load of ordinary size needs 64 MiB"),

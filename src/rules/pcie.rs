@@ -89,7 +89,7 @@ impl Link<'_> {
         let room = room(carries, line);
         let (severity, message, advice) = if code == CAPPED {
             let message = format!(
-                "{names}: capped by the slot: {runs} at {}, all that {above} can do; the card could {}{room}",
+                "{names}: capped by the slot: {runs} at {}, all that {above} can do; the card could do {}{room}",
                 hop.address,
                 shape(hop.max_gt_per_s, hop.max_width),
             );

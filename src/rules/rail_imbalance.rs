@@ -1,7 +1,7 @@
 //! `rail-imbalance`: under load, a rail is far below the median of the rails that could do as much.
 
 use super::means::{Over, UnderLoad, held, load_direction};
-use super::wording::{list, rate, rounded, verb};
+use super::wording::{list, rate, rounded};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings::Ceilings;
 use crate::timeline::{Sum, Timeline};
@@ -88,8 +88,8 @@ fn judge(
     let slowest = slow.iter().map(|(_, rate)| *rate).reduce(f64::min)?;
     let name = |id: RailId| topology.rails[id.0].device.as_str();
     let moves = match op {
-        LoadOp::Read => verb(slow.len(), "reads", "read"),
-        LoadOp::Write => verb(slow.len(), "writes", "write"),
+        LoadOp::Read => "reads",
+        LoadOp::Write => "writes",
     };
     let each = list(slow.iter().map(|(id, gb)| format!("{} {moves} {} GB/s", name(*id), rate(*gb))));
     let message = format!(

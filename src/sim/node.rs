@@ -62,6 +62,7 @@ fn host() -> Host {
         ofed: None,
         memlock_bytes: None,
         memlock_unlimited: Some(true),
+        memlock_exempt: None,
         numa_balancing: Some(false),
         iommu: Some("passthrough".into()),
         cpuset_cpus: Some((0..4 * CORES).collect()),

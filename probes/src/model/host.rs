@@ -29,6 +29,9 @@ pub struct Host {
     pub memlock_bytes: Option<u64>,
     /// Whether locked memory is unlimited.
     pub memlock_unlimited: Option<bool>,
+    /// Whether this process may lock more than the limit (`CAP_IPC_LOCK`), as root may.
+    #[serde(default)]
+    pub memlock_exempt: Option<bool>,
     /// Kernel automatic NUMA balancing (`/proc/sys/kernel/numa_balancing` not 0).
     pub numa_balancing: Option<bool>,
     /// `off`, `passthrough` or `translated`, as far as the command line and sysfs tell.

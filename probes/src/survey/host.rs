@@ -35,6 +35,7 @@ impl Probe for HostBlock {
         host.cpus = online.as_ref().and_then(|cpus| u32::try_from(cpus.len()).ok());
         host.sockets = online.and_then(|cpus| sockets(root, &cpus, &mut look));
         (host.memlock_bytes, host.memlock_unlimited) = memlock(&mut look);
+        host.memlock_exempt = look.maybe("proc/self/status").and_then(|status| may_lock_any_memory(&status));
         host.numa_balancing = look.parsed::<u32>("proc/sys/kernel/numa_balancing").map(|mode| mode != 0);
         Ok(())
     }
@@ -173,6 +174,13 @@ fn memlock(look: &mut Look<'_>) -> (Option<u64>, Option<bool>) {
     }
 }
 
+/// Whether the effective capabilities hold `CAP_IPC_LOCK`, number 14 (capabilities(7), proc(5)).
+fn may_lock_any_memory(status: &str) -> Option<bool> {
+    const IPC_LOCK: u32 = 14;
+    let bits = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    Some(u64::from_str_radix(bits.trim(), 16).ok()? >> IPC_LOCK & 1 == 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::HostBlock;
@@ -237,6 +245,16 @@ mod tests {
         );
         let host = survey(&tree.root()).host;
         assert_eq!((host.memlock_bytes, host.memlock_unlimited), (None, Some(true)));
+    }
+
+    #[test]
+    fn root_may_lock_more_than_the_limit() {
+        let tree = machine();
+        assert_eq!(survey(&tree.root()).host.memlock_exempt, None);
+        tree.file("proc/self/status", "Name:\tx\nCapEff:\t000001ffffffffff\n");
+        assert_eq!(survey(&tree.root()).host.memlock_exempt, Some(true));
+        tree.file("proc/self/status", "Name:\tx\nCapEff:\t0000000000000000\n");
+        assert_eq!(survey(&tree.root()).host.memlock_exempt, Some(false));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::super::{HostBlock, LoadBlock, PerfRow, Report};
 use super::MOST_LISTED;
 use super::wrap::Wrapped;
-use probes::model::{LoadOp, LoadOrigin, WorkerPhase};
+use probes::model::{Gap, LoadOp, LoadOrigin, WorkerPhase};
 use std::collections::BTreeMap;
 use std::fmt::{self, Formatter};
 
@@ -26,11 +26,22 @@ pub(super) fn write(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
     if !gaps.is_empty() {
         writeln!(f, "not known:")?;
     }
-    for gap in gaps.iter().take(MOST_LISTED) {
-        let text = format!("{} ({}): {}", gap.subject, gap.probe, gap.reason);
+    let gaps = alike(gaps);
+    for ((probe, reason), subjects) in gaps.iter().take(MOST_LISTED) {
+        let text = format!("{} ({probe}): {reason}", subjects.join(", "));
         write!(f, "{}", Wrapped { lead: "  - ", text: &text })?;
     }
     more(f, gaps.len(), "facts")
+}
+
+/// Gaps of one kind together: what differs is the subject, in the reason too (`ethtool-S/*`).
+fn alike(gaps: &[Gap]) -> BTreeMap<(&str, String), Vec<&str>> {
+    let mut kinds: BTreeMap<(&str, String), Vec<&str>> = BTreeMap::new();
+    for gap in gaps {
+        let reason = gap.reason.replace(&gap.subject, "*");
+        kinds.entry((&gap.probe, reason)).or_default().push(&gap.subject);
+    }
+    kinds
 }
 
 fn more(f: &mut Formatter<'_>, count: usize, what: &str) -> fmt::Result {
@@ -55,7 +66,10 @@ fn of_load(load: &LoadBlock) -> String {
         parts.push("LOOPBACK, so no figure of the fabric".into());
     }
     parts.extend(load.size_bytes.map(|size| format!("{} messages", bytes(size))));
-    parts.extend(load.qps.map(|qps| format!("{qps} queue pairs a rail")));
+    parts.extend(
+        load.qps
+            .map(|n| if n == 1 { "1 queue pair a rail".into() } else { format!("{n} queue pairs a rail") }),
+    );
     parts.extend(load.depth.map(|depth| format!("depth {depth}")));
     parts.extend(load.read_depth.map(|depth| format!("READ depth {depth}")));
     parts.extend(load.workers.map(|n| if n == 1 { "1 thread".into() } else { format!("{n} threads") }));

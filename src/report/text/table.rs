@@ -87,7 +87,11 @@ fn rate(gb_per_s: Option<f64>) -> String {
 
 /// Two digits behind the point; a small rate keeps its first ones.
 fn short(gb_per_s: f64) -> String {
-    if gb_per_s == 0.0 || gb_per_s >= 0.1 { format!("{gb_per_s:.2}") } else { format!("{gb_per_s:.4}") }
+    match gb_per_s {
+        0.0 | 0.1.. => format!("{gb_per_s:.2}"),
+        0.01.. => format!("{gb_per_s:.3}"),
+        _ => format!("{gb_per_s:.4}"),
+    }
 }
 
 fn ceiling(rail: &RailRow) -> String {

@@ -11,3 +11,4 @@ pub mod serve;
 pub mod signals;
 pub mod top;
 pub mod verdict;
+pub mod watch;

@@ -1,14 +1,31 @@
-//! `railscope demo`.
+//! `railscope demo`: the live screen on a simulated node.
 
+use super::watch;
 use crate::cli::DemoArgs;
+use crate::session::{DEFAULT_EVERY, Stop};
+use crate::sim::{Pace, Simulated};
+use crate::tui::{How, Mode};
 use std::process::ExitCode;
+use std::time::Duration;
+
+/// Simulated time without a screen unless told otherwise: nobody is there to end it.
+const USUAL_TIME: Duration = Duration::from_secs(10);
 
 /// Runs the command.
 ///
 /// # Errors
 ///
-/// What could not be done, for exit code 2.
+/// There is no such scenario, or the terminal is gone.
 pub fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
-    let _common = args.common.with_config()?;
-    anyhow::bail!("`demo` is not built yet")
+    let common = args.common.with_config()?;
+    let every = common.overlay.every.map_or(DEFAULT_EVERY, |period| period.0);
+    let time = common.duration.map(|period| period.0);
+    let (pace, time) = if watch::has_screen(&common) {
+        (Pace::RealTime, time)
+    } else {
+        (Pace::AsFastAsPossible, Some(time.unwrap_or(USUAL_TIME)))
+    };
+    let stop = Stop::new();
+    let source = Simulated::new(&args.scenario, args.seed, every, pace, time)?.stopped_by(stop.clone());
+    watch::run(Box::new(source), &common, How { mode: Mode::Demo, stop, ..How::default() })
 }

@@ -1,6 +1,9 @@
-//! `railscope top`.
+//! `railscope top`: this node live.
 
+use super::watch;
 use crate::cli::TopArgs;
+use crate::session::{self, Stop};
+use crate::tui::{How, Mode};
 use std::process::ExitCode;
 
 /// Runs the command.
@@ -9,6 +12,8 @@ use std::process::ExitCode;
 ///
 /// What could not be done, for exit code 2.
 pub fn run(args: TopArgs) -> anyhow::Result<ExitCode> {
-    let _common = args.common.with_config()?;
-    anyhow::bail!("`top` is not built yet")
+    let common = args.common.with_config()?;
+    let stop = Stop::new();
+    let source = session::open_stoppable(&common, None, stop.clone())?;
+    watch::run(source, &common, How { mode: Mode::Live, stop, ..How::default() })
 }

@@ -1,0 +1,42 @@
+//! A session on the screen or without one: what `top`, `demo`, `load` and `replay` share.
+
+use super::{headless, signals, verdict};
+use crate::session::FrameSource;
+use crate::settings::Common;
+use crate::tui::{self, How, Mode};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+/// Plays the source on the screen, or without one where the flags or a pipe ask for that.
+///
+/// Without a screen, and after a load, the report is printed and its findings make the exit code. `how.stop` must
+/// be the source's own, so that keys and signals end it at once.
+///
+/// # Errors
+///
+/// The recording cannot be made, the source cannot go on, or the terminal is gone.
+pub fn run(source: Box<dyn FrameSource>, common: &Common, mut how: How) -> anyhow::Result<ExitCode> {
+    let (mut source, recording) = headless::recorded(source, common.record.as_deref())?;
+    how.limits = common.limits.clone();
+    how.ignore = common.ignore().to_vec();
+    how.recording.clone_from(&recording);
+    let with_screen = has_screen(common);
+    let reports = !with_screen || how.mode == Mode::Load;
+    let timeline = if with_screen {
+        tui::run(source, how)
+    } else {
+        signals::end_on_signals(how.stop)?;
+        let timeline = headless::play(&mut *source);
+        drop(source);
+        timeline
+    };
+    headless::tell_trouble(recording.as_deref());
+    let timeline = timeline?;
+    if reports { verdict::print(&timeline, common, verdict::Form::of(common)) } else { Ok(ExitCode::SUCCESS) }
+}
+
+/// Whether the session goes on the screen.
+#[must_use]
+pub fn has_screen(common: &Common) -> bool {
+    !common.headless && !common.json && std::io::stdout().is_terminal()
+}

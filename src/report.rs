@@ -18,8 +18,8 @@ pub use rails::{BondRow, CeilingsRow, GidRow, LegRow, PcieRow, RailRow};
 pub use total::Totals;
 
 use crate::rules::{self, Finding, Limits, Severity};
-use crate::timeline::{Event, HostTimeline, Timeline};
-use probes::model::{Gap, Topology};
+use crate::timeline::{Event, Timeline};
+use probes::model::Gap;
 use serde::Serialize;
 
 /// Name and version of the JSON form; it changes only with a new number.
@@ -38,17 +38,26 @@ pub struct Report {
     pub simulated: Option<probes::model::Simulation>,
     /// What the figures cover.
     pub session: Span,
-    /// The host this program ran on.
-    #[serde(flatten)]
-    pub local: HostReport,
+    /// Software and hardware around the rails.
+    pub host: HostBlock,
+    /// NUMA nodes.
+    pub numa: Vec<NodeRow>,
+    /// Rails, in natural order.
+    pub rails: Vec<RailRow>,
+    /// All rails together.
+    pub total: Totals,
     /// What is wrong or worth knowing, worst first.
     pub findings: Vec<Finding>,
+    /// What happened, in order of time.
+    pub events: Vec<Event>,
+    /// What could not be learnt, and why.
+    pub gaps: Vec<Gap>,
     /// The load of the session; absent when there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadBlock>,
-    /// The other host of the load; absent when the session has one host.
+    /// The same of the other host of the load; absent when the session has one host.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub peer: Option<HostReport>,
+    pub peer: Option<Box<Report>>,
 }
 
 /// What a report's figures cover.
@@ -64,42 +73,19 @@ pub struct Span {
     pub interval_s: f64,
 }
 
-/// One host of the session.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct HostReport {
-    /// Software and hardware around the rails.
-    pub host: HostBlock,
-    /// NUMA nodes.
-    pub numa: Vec<NodeRow>,
-    /// Rails, in natural order.
-    pub rails: Vec<RailRow>,
-    /// All rails together.
-    pub total: Totals,
-    /// What happened, in order of time.
-    pub events: Vec<Event>,
-    /// What could not be learnt, and why.
-    pub gaps: Vec<Gap>,
-}
-
-impl HostReport {
-    fn of(topology: &Topology, timeline: &HostTimeline) -> Self {
-        Self {
-            host: HostBlock::of(&topology.host),
-            numa: topology.numa.iter().map(NodeRow::of).collect(),
-            rails: topology.rails_with_id().map(|(id, rail)| RailRow::of(id, rail, timeline)).collect(),
-            total: Totals::of(topology, timeline),
-            events: timeline.sums().events.clone(),
-            gaps: topology.gaps.clone(),
-        }
-    }
-}
-
 /// What the session amounts to so far; findings of the codes in `ignore` are left out.
 #[must_use]
 pub fn build(timeline: &Timeline, limits: &Limits, ignore: &[String]) -> Report {
+    let peer = timeline.as_seen_by_peer().map(|peer| Box::new(one_host(&peer, limits, ignore)));
+    Report { peer, ..one_host(timeline, limits, ignore) }
+}
+
+fn one_host(timeline: &Timeline, limits: &Limits, ignore: &[String]) -> Report {
     let session = timeline.session();
-    let sums = timeline.local().sums();
-    let mut findings = rules::diagnose(session.topology(), timeline, limits);
+    let topology = session.topology();
+    let local = timeline.local();
+    let sums = local.sums();
+    let mut findings = rules::diagnose(topology, timeline, limits);
     findings.retain(|finding| !ignore.iter().any(|code| *code == finding.code));
     Report {
         schema: SCHEMA,
@@ -111,20 +97,23 @@ pub fn build(timeline: &Timeline, limits: &Limits, ignore: &[String]) -> Report 
             frames: sums.frames,
             interval_s: number::seconds(session.interval_ns),
         },
-        local: HostReport::of(session.topology(), timeline.local()),
+        host: HostBlock::of(&topology.host),
+        numa: topology.numa.iter().map(NodeRow::of).collect(),
+        rails: topology.rails_with_id().map(|(id, rail)| RailRow::of(id, rail, local)).collect(),
+        total: Totals::of(topology, local),
         findings,
+        events: sums.events.clone(),
+        gaps: topology.gaps.clone(),
         load: LoadBlock::of(timeline),
-        peer: timeline
-            .peer()
-            .zip(session.hosts.get(1))
-            .map(|(timeline, topology)| HostReport::of(topology, timeline)),
+        peer: None,
     }
 }
 
 impl Report {
-    /// The worst severity found; `None` when nothing was.
+    /// The worst severity found on either host; `None` when nothing was.
     #[must_use]
     pub fn worst(&self) -> Option<Severity> {
-        self.findings.iter().map(|finding| finding.severity).max()
+        let peer = self.peer.as_ref().and_then(|peer| peer.worst());
+        self.findings.iter().map(|finding| finding.severity).max().max(peer)
     }
 }

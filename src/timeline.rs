@@ -20,6 +20,10 @@ use std::sync::Arc;
 /// How far back rules and trends may look, nanoseconds.
 pub const WINDOW_NS: u64 = 60_000_000_000;
 
+/// Share of the PCIe path's raw rate above which a rate is a measurement error: the path cannot carry it,
+/// and two per cent are more than timestamps are ever off.
+pub const IMPLAUSIBLE_ABOVE: f64 = 1.02;
+
 /// What is known up to one moment of a session.
 #[derive(Clone, Debug)]
 pub struct Timeline {
@@ -77,6 +81,18 @@ impl Timeline {
     #[must_use]
     pub fn peer(&self) -> Option<&HostTimeline> {
         self.hosts.get(1)
+    }
+
+    /// The session as the target sees itself: the target's timeline first; `None` where there is no target.
+    #[must_use]
+    pub fn as_seen_by_peer(&self) -> Option<Self> {
+        self.peer()?;
+        let mut session = (*self.session).clone();
+        let mut hosts = self.hosts.clone();
+        session.hosts.swap(0, 1);
+        session.clock_offset_ns = session.clock_offset_ns.map(|offset| -offset);
+        hosts.swap(0, 1);
+        Some(Self { session: Arc::new(session), hosts })
     }
 
     /// Sums of every host, for a block header.
@@ -178,7 +194,6 @@ impl HostTimeline {
 
 /// Raw limit of the rail's PCIe path, above which a rate is no traffic.
 fn implausible_above(topology: &Topology, rail: usize) -> Option<f64> {
-    const SHARE: f64 = 1.02;
     let path = topology.rails.get(rail)?.pcie.as_ref()?;
-    Some(ceilings::path_raw_gb_per_s(path)? * SHARE)
+    Some(ceilings::path_raw_gb_per_s(path)? * IMPLAUSIBLE_ABOVE)
 }

@@ -180,6 +180,22 @@ fn an_ignored_code_is_left_out() {
 }
 
 #[test]
+fn a_target_is_judged_like_the_reader() {
+    let (far, _) = slow_node();
+    let mut header = session(two_sockets(vec![rail("mlx5_0")]));
+    header.hosts.push(Arc::new(far));
+    let report = build(&Timeline::new(Arc::new(header)), &Limits::default(), &[]);
+    assert_eq!((report.findings.len(), report.worst()), (0, Some(Severity::Warning)));
+    let peer = report.peer.as_ref().unwrap();
+    assert_eq!(
+        (peer.findings[0].code.as_ref(), peer.host.hostname.as_deref()),
+        ("pcie-downgraded", Some("n1"))
+    );
+    assert!(report.to_string().contains("peer n1: 1 warning"), "{report}");
+    assert_eq!(serde_json::to_value(&report).unwrap()["peer"]["schema"], "railscope.report/1");
+}
+
+#[test]
 fn what_is_simulated_says_so() {
     let mut header = session(two_sockets(vec![rail("mlx5_0")]));
     header.simulated = Some(Simulation { scenario: "mixed".into(), seed: 7 });

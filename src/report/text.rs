@@ -1,6 +1,6 @@
 //! The report for people: verdict first, at most 80 columns.
 
-use super::{HostReport, Report};
+use super::Report;
 use crate::rules::Severity;
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -20,30 +20,24 @@ impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.heading(f)?;
         self.verdict(f)?;
-        for finding in &self.findings {
-            let devices = clip(&finding.devices.join(","), COLUMNS - 30);
-            writeln!(f, "\n{:<8} {:<20} {devices}", word(finding.severity), finding.code)?;
-            write!(f, "{}", Wrapped { lead: "    ", text: &finding.message })?;
-            if !finding.advice.is_empty() {
-                write!(f, "{}", Wrapped { lead: "  > ", text: &finding.advice })?;
-            }
-        }
+        self.findings(f)?;
         f.write_char('\n')?;
-        table::write(f, &self.local)?;
+        table::write(f, self)?;
         f.write_char('\n')?;
         facts::write(f, self)?;
-        if let Some(peer) = &self.peer {
-            let name = peer.host.hostname.as_deref().unwrap_or("unknown host");
-            writeln!(f, "\npeer: {name}")?;
-            table::write(f, peer)?;
-        }
-        Ok(())
+        let Some(peer) = &self.peer else { return Ok(()) };
+        let name = peer.host.hostname.as_deref().unwrap_or("unknown host");
+        write!(f, "\npeer {}: ", clip(name, 30))?;
+        peer.verdict(f)?;
+        peer.findings(f)?;
+        f.write_char('\n')?;
+        table::write(f, peer)
     }
 }
 
 impl Report {
     fn heading(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let host = self.local.host.hostname.as_deref().unwrap_or("unknown host");
+        let host = self.host.hostname.as_deref().unwrap_or("unknown host");
         let seen = match self.session.frames {
             0 | 1 => "one look, no rates".to_owned(),
             frames => format!("{:.1} s, {frames} samples", self.session.duration_s),
@@ -57,6 +51,23 @@ impl Report {
             )?;
         }
         Ok(())
+    }
+
+    fn findings(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for finding in &self.findings {
+            let devices = clip(&finding.devices.join(","), COLUMNS - 30);
+            writeln!(f, "\n{:<8} {:<20} {devices}", word(finding.severity), finding.code)?;
+            write!(f, "{}", Wrapped { lead: "    ", text: &finding.message })?;
+            if !finding.advice.is_empty() {
+                write!(f, "{}", Wrapped { lead: "  > ", text: &finding.advice })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether any rail has a rate.
+    fn has_rates(&self) -> bool {
+        self.rails.iter().any(|rail| rail.rx_gb_per_s.is_some() || rail.tx_gb_per_s.is_some())
     }
 
     fn verdict(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -94,12 +105,5 @@ fn word(severity: Severity) -> &'static str {
         Severity::Info => "info",
         Severity::Warning => "WARNING",
         Severity::Error => "ERROR",
-    }
-}
-
-impl HostReport {
-    /// Whether any rail has a rate.
-    fn has_rates(&self) -> bool {
-        self.rails.iter().any(|rail| rail.rx_gb_per_s.is_some() || rail.tx_gb_per_s.is_some())
     }
 }

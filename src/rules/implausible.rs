@@ -4,7 +4,7 @@ use super::means::held;
 use super::wording::{rate, rounded};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings;
-use crate::timeline::{Sum, Timeline};
+use crate::timeline::{IMPLAUSIBLE_ABOVE, Sum, Timeline};
 use probes::model::Topology;
 
 /// The rule of this file.
@@ -33,12 +33,12 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
                          PCIe path carries: a measurement error, left out of means and totals",
                         rail.device,
                         rate(gb),
-                        limits.implausible_share,
+                        IMPLAUSIBLE_ABOVE,
                     ),
                 )
                 .with("rate_gb_per_s", rounded(gb))
                 .with("pcie_raw_gb_per_s", rounded(raw))
-                .with("limit_share", limits.implausible_share)
+                .with("limit_share", IMPLAUSIBLE_ABOVE)
                 .with("intervals", intervals)
                 .advise(
                     "do not quote this rate; measure again with a longer --every, and compare with \

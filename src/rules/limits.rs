@@ -12,8 +12,6 @@ pub struct Limits {
     pub leg_share: f64,
     /// Leg shares are judged when at least this share of the line moves.
     pub moving_share: f64,
-    /// `implausible`: share of the PCIe path's raw limit that nothing real can exceed.
-    pub implausible_share: f64,
     /// `cross-numa`: share of a process's large mappings on far nodes.
     pub far_memory_share: f64,
     /// A rate rule needs this much time under load, seconds.
@@ -26,7 +24,6 @@ impl Default for Limits {
             imbalance_share: 0.85,
             leg_share: 0.80,
             moving_share: 0.05,
-            implausible_share: 1.02,
             far_memory_share: 0.20,
             hold_s: 3.0,
         }

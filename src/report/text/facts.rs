@@ -10,19 +10,19 @@ use std::fmt::{self, Formatter};
 pub(super) fn write(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
     match &report.load {
         Some(load) => write!(f, "{}", Wrapped { lead: "load: ", text: &of_load(load) })?,
-        None if report.local.has_rates() => {
+        None if report.has_rates() => {
             writeln!(f, "No load ran: these are other programs' bytes, and a low rate proves nothing.")?;
         }
         None => {}
     }
-    let events = &report.local.events;
+    let events = &report.events;
     for event in events.iter().take(MOST_LISTED) {
         writeln!(f, "at {:.1} s: {} {}", event.at_s, event.device, event.what)?;
     }
     more(f, events.len(), "events")?;
-    let nodes = report.local.numa.len();
-    write!(f, "{}", Wrapped { lead: "host: ", text: &of_host(&report.local.host, nodes) })?;
-    let gaps = &report.local.gaps;
+    let nodes = report.numa.len();
+    write!(f, "{}", Wrapped { lead: "host: ", text: &of_host(&report.host, nodes) })?;
+    let gaps = &report.gaps;
     if !gaps.is_empty() {
         writeln!(f, "not known:")?;
     }

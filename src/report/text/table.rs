@@ -1,13 +1,13 @@
 //! The table of the rails.
 
-use super::super::{HostReport, LegRow, RailRow};
+use super::super::{LegRow, RailRow, Report};
 use super::wrap::clip;
 use std::fmt::{self, Formatter};
 
 /// Widest device name that is printed whole.
 const MOST_NAME: usize = 24;
 
-pub(super) fn write(f: &mut Formatter<'_>, host: &HostReport) -> fmt::Result {
+pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
     if host.rails.is_empty() {
         return writeln!(f, "no rails");
     }
@@ -101,7 +101,7 @@ fn ceiling(rail: &RailRow) -> String {
 }
 
 /// Share of the ceiling: payload of our load where it ran, else the busier direction as counted.
-fn share(rail: &RailRow, host: &HostReport) -> String {
+fn share(rail: &RailRow, host: &Report) -> String {
     if host.total.left_out.contains(&rail.device) {
         return "?".to_owned();
     }

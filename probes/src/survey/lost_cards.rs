@@ -19,9 +19,14 @@ impl Probe for LostCards {
     }
 
     fn survey(&self, root: &Root, topology: &mut Topology) -> Result<(), ReadError> {
-        let Topology { lost_cards, gaps, .. } = topology;
+        let Topology { rails, lost_cards, gaps, .. } = topology;
+        // the second function of a bonded card speaks through the RDMA device of the first
+        let legs = rails.iter().filter_map(|rail| rail.bond.as_ref()).flat_map(|bond| &bond.legs);
+        let legs: Vec<&str> = legs.filter_map(|leg| leg.pci_address.as_deref()).collect();
         for function in functions(root)? {
-            if !is_rdma_card(root, &function) || !function.rdma_devices(root).is_empty() {
+            let is_rail =
+                !function.rdma_devices(root).is_empty() || legs.contains(&function.address.as_str());
+            if is_rail || !is_rdma_card(root, &function) {
                 continue;
             }
             let mut look = Look::into(root, NAME, &function.address, "", gaps);

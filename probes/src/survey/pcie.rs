@@ -1,7 +1,7 @@
 //! PCI Express paths: every link from a card up to the root, and what both its ends can do.
 
 use super::Probe;
-use super::look::{Look, quoted};
+use super::look::{cause, quoted};
 use super::pci::Function;
 use super::pci_config::{Express, NoExpress};
 use crate::model::{Gap, Hop, PciePath, Rail, Topology};
@@ -47,107 +47,131 @@ pub(super) fn fill(
     gaps: &mut Vec<Gap>,
 ) {
     let chain = function.path_to_root();
+    let mut way = Way { root, card: &function.address, subject, gaps };
     // A link joins a card to the port above it; the next link starts at the upper side of that switch.
     // A switch's own two sides have no link between them.
     path.hops = chain
         .chunks(2)
-        .map(|link| {
-            let [lower, rest @ ..] = link else { return Hop::default() };
-            hop(root, lower, rest.first(), subject, gaps)
+        .filter_map(|link| {
+            let (lower, above) = link.split_first()?;
+            Some(way.hop(lower, above.first()))
         })
         .collect();
     // a virtual function's own control register is reserved, the physical one's holds for both
     let owner = function.physical(root).unwrap_or_else(|| function.clone());
-    let mut look = Look::into(root, NAME, subject, &owner.folder, gaps);
-    if let Some(express) = express(root, &owner, &mut look) {
+    if let Some(express) = way.express(&owner) {
         path.max_read_request_bytes = Some(express.max_read_request_bytes);
         path.relaxed_ordering = Some(express.relaxed_ordering);
     }
 }
 
-fn hop(root: &Root, lower: &Function, upper: Option<&Function>, subject: &str, gaps: &mut Vec<Gap>) -> Hop {
-    // a virtual function shares the link of its physical one, and its own files say "Unknown"
-    let owner = lower.physical(root).unwrap_or_else(|| lower.clone());
-    let mut look = Look::into(root, NAME, subject, &owner.folder, gaps);
-    let config = quiet_express(root, &owner);
-    let current = Link::read(root, &owner, "current", config.map(|e| (e.current_gt_per_s, e.current_width)));
-    let max = Link::read(root, &owner, "max", config.map(|e| (e.max_gt_per_s, e.max_width)));
-    for (what, missing) in current.missing.iter().chain(&max.missing).map(|gap| (&owner.address, gap)) {
-        look.gap(format!("{what}/{missing}"));
-    }
-    let mut hop = Hop {
-        address: lower.address.clone(),
-        upstream: upper.map(|port| port.address.clone()),
-        current_gt_per_s: current.gt_per_s,
-        current_width: current.width,
-        max_gt_per_s: max.gt_per_s,
-        max_width: max.width,
-        max_payload_bytes: config.map(|express| express.max_payload_bytes),
-        ..Hop::default()
-    };
-    if let Some(port) = upper {
-        let port_config = quiet_express(root, port);
-        let above = Link::read(root, port, "max", port_config.map(|e| (e.max_gt_per_s, e.max_width)));
-        for missing in &above.missing {
-            look.gap(format!("{}/{missing}", port.address));
-        }
-        hop.upstream_max_gt_per_s = above.gt_per_s;
-        hop.upstream_max_width = above.width;
-        // both ends must agree on it, the smaller one is what goes over the link
-        let port_payload = port_config.map(|express| express.max_payload_bytes);
-        hop.max_payload_bytes =
-            hop.max_payload_bytes.map(|own| port_payload.map_or(own, |port| own.min(port)));
-    }
-    hop
+/// The way from one card to the root.
+struct Way<'a> {
+    root: &'a Root,
+    /// Address of the card.
+    card: &'a str,
+    subject: &'a str,
+    gaps: &'a mut Vec<Gap>,
 }
 
-/// Speed and width, and which files did not tell them.
+impl Way<'_> {
+    /// Notes what a function does not tell; the card's own address goes without saying.
+    fn gap(&mut self, function: &Function, reason: &str) {
+        let reason = if function.address == self.card {
+            reason.to_owned()
+        } else {
+            format!("{}/{reason}", function.address)
+        };
+        self.gaps.push(Gap { probe: NAME.to_owned(), subject: self.subject.to_owned(), reason });
+    }
+
+    fn hop(&mut self, lower: &Function, upper: Option<&Function>) -> Hop {
+        // a virtual function shares the link of its physical one, and its own files say "Unknown"
+        let owner = lower.physical(self.root).unwrap_or_else(|| lower.clone());
+        let config = quiet_express(self.root, &owner);
+        let current = self.link(&owner, "current", config.map(|e| (e.current_gt_per_s, e.current_width)));
+        let max = self.link(&owner, "max", config.map(|e| (e.max_gt_per_s, e.max_width)));
+        let mut hop = Hop {
+            address: lower.address.clone(),
+            upstream: upper.map(|port| port.address.clone()),
+            current_gt_per_s: current.gt_per_s,
+            current_width: current.width,
+            max_gt_per_s: max.gt_per_s,
+            max_width: max.width,
+            max_payload_bytes: config.map(|express| express.max_payload_bytes),
+            ..Hop::default()
+        };
+        if let Some(port) = upper {
+            let port_config = quiet_express(self.root, port);
+            let above = self.link(port, "max", port_config.map(|e| (e.max_gt_per_s, e.max_width)));
+            hop.upstream_max_gt_per_s = above.gt_per_s;
+            hop.upstream_max_width = above.width;
+            // both ends must agree on it, the smaller one is what goes over the link
+            let port_payload = port_config.map(|express| express.max_payload_bytes);
+            hop.max_payload_bytes =
+                hop.max_payload_bytes.map(|own| port_payload.map_or(own, |port| own.min(port)));
+        }
+        hop
+    }
+
+    /// Reads `…_link_speed` and `…_link_width`; where both are missing, as on old kernels, config space.
+    fn link(&mut self, function: &Function, which: &str, config: Option<(Option<f64>, Option<u32>)>) -> Link {
+        let (speed_file, width_file) = (format!("{which}_link_speed"), format!("{which}_link_width"));
+        let speed = self.root.text(function.folder.join(&speed_file));
+        let width = self.root.text(function.folder.join(&width_file));
+        if let (Err(_), Err(_), Some((gt_per_s, width))) = (&speed, &width, config) {
+            return Link { gt_per_s, width };
+        }
+        let lanes = |text: &str| text.parse().ok().filter(|lanes| (1..=32).contains(lanes));
+        Link {
+            gt_per_s: self.known(function, &speed_file, speed, gt_per_s),
+            width: self.known(function, &width_file, width, lanes),
+        }
+    }
+
+    /// What a file's text means; a gap when it cannot be read or means nothing.
+    fn known<T>(
+        &mut self,
+        function: &Function,
+        file: &str,
+        text: Result<String, ReadError>,
+        meaning: impl Fn(&str) -> Option<T>,
+    ) -> Option<T> {
+        let reason = match text {
+            Ok(text) => match meaning(&text) {
+                Some(value) => return Some(value),
+                None => format!("says {}", quoted(&text)),
+            },
+            Err(error) => cause(&error),
+        };
+        self.gap(function, &format!("{file}: {reason}"));
+        None
+    }
+
+    fn express(&mut self, function: &Function) -> Option<Express> {
+        let config = match self.root.bytes(function.folder.join("config")) {
+            Ok(config) => config,
+            Err(error) => {
+                self.gap(function, &format!("config: {}", cause(&error)));
+                return None;
+            }
+        };
+        let reason = match Express::of(&config) {
+            Ok(express) => return Some(express),
+            Err(NoExpress::HeaderOnly) => {
+                "only the first 64 bytes are readable (root sees MaxReadReq, MaxPayload and relaxed ordering)"
+            }
+            Err(NoExpress::None) => "no PCI Express capability in it",
+        };
+        self.gap(function, &format!("config: {reason}"));
+        None
+    }
+}
+
+/// Speed and width, of now or at most.
 struct Link {
     gt_per_s: Option<f64>,
     width: Option<u32>,
-    missing: Vec<String>,
-}
-
-impl Link {
-    /// Reads `…_link_speed` and `…_link_width`; where they are missing, as on old kernels, config space.
-    fn read(
-        root: &Root,
-        function: &Function,
-        which: &str,
-        config: Option<(Option<f64>, Option<u32>)>,
-    ) -> Self {
-        let mut missing = Vec::new();
-        let mut text = |file: &str| match root.text(function.folder.join(file)) {
-            Ok(text) => Some(text),
-            Err(error) => {
-                missing.push(format!("{file}: {}", super::look::cause(&error)));
-                None
-            }
-        };
-        let (speed_file, width_file) = (format!("{which}_link_speed"), format!("{which}_link_width"));
-        let (speed, width) = (text(&speed_file), text(&width_file));
-        let mut known = |file: &str, text: &str, none: bool| {
-            if none {
-                missing.push(format!("{file}: says {}", quoted(text)));
-            }
-        };
-        let gt_per_s = speed.as_deref().and_then(|text| {
-            let rate = gt_per_s(text);
-            known(&speed_file, text, rate.is_none());
-            rate
-        });
-        let lanes = width.as_deref().and_then(|text| {
-            let lanes = text.parse().ok().filter(|lanes| (1..=32).contains(lanes));
-            known(&width_file, text, lanes.is_none());
-            lanes
-        });
-        match config {
-            Some((config_rate, config_width)) if speed.is_none() && width.is_none() => {
-                Self { gt_per_s: config_rate, width: config_width, missing: Vec::new() }
-            }
-            _ => Self { gt_per_s, width: lanes, missing },
-        }
-    }
 }
 
 /// `32.0 GT/s PCIe`, before Linux 5.7 `8 GT/s`; anything else (`Unknown`, `Unknown speed`) is unknown.
@@ -159,25 +183,6 @@ fn gt_per_s(text: &str) -> Option<f64> {
 
 fn quiet_express(root: &Root, function: &Function) -> Option<Express> {
     Express::of(&root.bytes(function.folder.join("config")).ok()?).ok()
-}
-
-fn express(root: &Root, function: &Function, look: &mut Look<'_>) -> Option<Express> {
-    let config = match root.bytes(function.folder.join("config")) {
-        Ok(config) => config,
-        Err(error) => {
-            look.gap(format!("{}/config: {}", function.address, super::look::cause(&error)));
-            return None;
-        }
-    };
-    let reason = match Express::of(&config) {
-        Ok(express) => return Some(express),
-        Err(NoExpress::HeaderOnly) => {
-            "only the first 64 bytes are readable (root sees MaxReadReq, MaxPayload and relaxed ordering)"
-        }
-        Err(NoExpress::None) => "no PCI Express capability in it",
-    };
-    look.gap(format!("{}/config: {reason}", function.address));
-    None
 }
 
 #[cfg(test)]
@@ -264,11 +269,11 @@ mod tests {
         assert_eq!((hop.max_gt_per_s, hop.max_width), (None, None));
         assert_eq!(hop.upstream_max_width, Some(16));
         for reason in [
-            "0000:41:00.0/current_link_speed: says `Unknown`",
-            "0000:41:00.0/current_link_width: says `0`",
-            "0000:41:00.0/max_link_speed: says `Unknown speed`",
-            "0000:41:00.0/max_link_width: no such file",
-            "0000:41:00.0/config: no such file",
+            "current_link_speed: says `Unknown`",
+            "current_link_width: says `0`",
+            "max_link_speed: says `Unknown speed`",
+            "max_link_width: no such file",
+            "config: no such file",
         ] {
             assert!(reasons.iter().any(|r| r == reason), "{reason} not in {reasons:?}");
         }

@@ -110,7 +110,7 @@ pub(super) fn on_function(rail: &mut Rail, root: &Root, function: &Function, loo
     if rail.driver.is_none() {
         rail.driver = function.driver(root);
         if rail.driver.is_none() {
-            look.gap(format!("{}: no driver link", function.address));
+            look.gap("driver: none bound to the PCI function");
         }
     }
     rail.pcie = Some(PciePath {
@@ -124,14 +124,12 @@ pub(super) fn on_function(rail: &mut Rail, root: &Root, function: &Function, loo
 /// Node of the function; `-1` is the platform saying nothing.
 pub(super) fn numa_node(root: &Root, function: &Function, look: &mut Look<'_>) -> Option<u32> {
     match root.text(function.folder.join("numa_node")) {
-        Ok(text) if text == "-1" => {
-            look.gap(format!("{}/numa_node: -1: the platform does not tell", function.address))
-        }
+        Ok(text) if text == "-1" => look.gap("numa_node: -1: the platform does not tell"),
         Ok(text) => match text.parse() {
             Ok(node) => return Some(node),
-            Err(_) => look.gap(format!("{}/numa_node: says {}", function.address, quoted(&text))),
+            Err(_) => look.gap(format!("numa_node: says {}", quoted(&text))),
         },
-        Err(error) => look.gap(format!("{}/numa_node: {}", function.address, cause(&error))),
+        Err(error) => look.gap(format!("numa_node: {}", cause(&error))),
     }
     None
 }
@@ -212,7 +210,7 @@ mod tests {
         tree.file("sys/bus/pci/devices/0000:41:00.0/numa_node", "-1\n");
         let topology = survey(&tree);
         assert_eq!(topology.rails[0].numa_node, None);
-        assert_eq!(reasons(&topology), ["0000:41:00.0/numa_node: -1: the platform does not tell"]);
+        assert_eq!(reasons(&topology), ["numa_node: -1: the platform does not tell"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 mod host;
 mod load;
 mod number;
+mod probe_text;
 mod rails;
 mod text;
 mod total;
@@ -14,6 +15,7 @@ mod tests;
 
 pub use host::{HostBlock, NodeRow};
 pub use load::{LatencyRow, LoadBlock, PerfRow, ThreadRow};
+pub use probe_text::ProbeText;
 pub use rails::{BondRow, CeilingsRow, GidRow, LegRow, PcieRow, RailRow};
 pub use total::Totals;
 

@@ -19,7 +19,7 @@ mod writer;
 
 pub use live::Live;
 pub use only::Only;
-pub use open::{DEFAULT_EVERY, node, open, open_stoppable};
+pub use open::{DEFAULT_EVERY, look, node, open, open_stoppable};
 pub use recorded::{Recorded, RecordingStatus};
 pub use replay::{Replay, Sought};
 pub use stepped::Stepped;

@@ -1,14 +1,32 @@
-//! `railscope probe`.
+//! `railscope probe`: what the node is.
 
+use super::verdict::{self, Form};
 use crate::cli::ProbeArgs;
+use crate::report::ProbeText;
+use crate::session;
+use crate::timeline::Timeline;
+use anyhow::Context;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-/// Runs the command.
+/// Runs the command. A node without any RDMA device is described too.
 ///
 /// # Errors
 ///
 /// What could not be done, for exit code 2.
 pub fn run(args: ProbeArgs) -> anyhow::Result<ExitCode> {
-    let _common = args.common.with_config()?;
-    anyhow::bail!("`probe` is not built yet")
+    let common = args.common.with_config()?;
+    let session = session::look(&common)?;
+    if common.json {
+        // a probe tells and does not judge: whatever is found, it worked
+        verdict::print(&Timeline::new(session), &common, Form::Json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut out = std::io::stdout().lock();
+    match write!(out, "{}", ProbeText(session.topology())).and_then(|()| out.flush()) {
+        // whoever reads has seen enough (`| head`)
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+        written => written.context("what was found cannot be written to stdout")?,
+    }
+    Ok(ExitCode::SUCCESS)
 }

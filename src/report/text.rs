@@ -6,12 +6,12 @@ use std::fmt::{self, Display, Formatter, Write};
 
 mod facts;
 mod table;
-mod wrap;
+pub(super) mod wrap;
 
 use wrap::{Wrapped, clip};
 
 /// Widest line, as terminals open; only a command to paste may be longer.
-const COLUMNS: usize = 80;
+pub(super) const COLUMNS: usize = 80;
 
 /// Most events and gaps that are printed; the JSON has all of them.
 const MOST_LISTED: usize = 6;

@@ -66,6 +66,20 @@ pub fn node(common: &Common) -> anyhow::Result<(Root, Topology)> {
     Ok((root, topology))
 }
 
+/// A session of no frames: what the node, or the copied tree, that the flags name is, be there RDMA or not.
+///
+/// # Errors
+///
+/// A rail of `--rails` is not there, or the tree cannot be read.
+pub fn look(common: &Common) -> anyhow::Result<Arc<Session>> {
+    let root = common.root.as_deref().map_or_else(|| Ok(Root::live()), tree)?;
+    let mut topology = probes::survey::survey(&root);
+    if let Some(names) = &common.overlay.rails {
+        keep(&mut topology, names)?;
+    }
+    Ok(header(topology, Duration::ZERO, None))
+}
+
 fn tree(folder: &Path) -> anyhow::Result<Root> {
     let name = folder.display();
     let kind = std::fs::metadata(folder).with_context(|| format!("--root {name}"))?;

@@ -1,0 +1,118 @@
+//! What the node is, for people: a tree by NUMA node, at most 80 columns.
+
+mod gaps;
+mod host;
+mod packed;
+mod rail;
+
+#[cfg(test)]
+mod tests;
+
+use super::text::wrap::Wrapped;
+use packed::Packed;
+use probes::model::{CpuSet, Gpu, LostCard, NumaNode, Rail, Topology};
+use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
+
+/// The text of `railscope probe`.
+#[derive(Clone, Copy, Debug)]
+pub struct ProbeText<'a>(pub &'a Topology);
+
+impl Display for ProbeText<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let topology = self.0;
+        host::write(f, &topology.host)?;
+        for node in &topology.numa {
+            write!(f, "\n{}", Packed { lead: "", parts: &of_node(node) })?;
+            self.on_node(f, Some(node.node))?;
+        }
+        let placed = |node: Option<u32>| node.is_some_and(|node| topology.node(node).is_some());
+        let astray = topology.rails.iter().any(|rail| !placed(rail.numa_node))
+            || topology.gpus.iter().any(|gpu| !placed(gpu.numa_node));
+        if astray {
+            writeln!(f, "\nnode unknown")?;
+            self.on_node(f, None)?;
+        }
+        if topology.rails.is_empty() {
+            writeln!(f, "\nno rails: no RDMA device is visible here")?;
+        }
+        if !topology.lost_cards.is_empty() {
+            writeln!(f, "\ncards without an RDMA device")?;
+        }
+        for card in &topology.lost_cards {
+            write!(f, "{}", Wrapped { lead: "  ", text: &of_card(card) })?;
+        }
+        gaps::write(f, &topology.gaps)
+    }
+}
+
+impl ProbeText<'_> {
+    /// Rails and GPUs of one node; `None`: those whose node is unknown, or not in the list of nodes.
+    fn on_node(&self, f: &mut Formatter<'_>, node: Option<u32>) -> fmt::Result {
+        let here = |of: Option<u32>| match node {
+            Some(node) => of == Some(node),
+            None => of.is_none_or(|of| self.0.node(of).is_none()),
+        };
+        for rail in self.0.rails.iter().filter(|rail| here(rail.numa_node)) {
+            rail::write(f, rail, self.shows_ports(rail))?;
+        }
+        for gpu in self.0.gpus.iter().filter(|gpu| here(gpu.numa_node)) {
+            write!(f, "{}", Wrapped { lead: "  ", text: &of_gpu(gpu) })?;
+        }
+        Ok(())
+    }
+
+    /// Devices with one port go by their name alone.
+    fn shows_ports(&self, rail: &Rail) -> bool {
+        rail.port != 1 || self.0.rails.iter().filter(|other| other.device == rail.device).count() > 1
+    }
+}
+
+fn of_node(node: &NumaNode) -> Vec<String> {
+    let mut parts = vec![format!("node {}", node.node)];
+    parts.extend(node.socket.map(|socket| format!("socket {socket}")));
+    parts.push(match &node.cpus {
+        Some(cpus) if cpus.is_empty() => "no CPUs".to_owned(),
+        Some(cpus) => format!("CPUs {cpus}"),
+        None => "CPUs unknown".to_owned(),
+    });
+    parts.push(match node.memory_bytes {
+        Some(0) => "no memory".to_owned(),
+        Some(bytes) => gib(bytes),
+        None => "memory unknown".to_owned(),
+    });
+    let mut far: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for (to, distance) in node.distances.iter().filter(|(to, _)| **to != node.node) {
+        far.entry(*distance).or_default().push(*to);
+    }
+    parts.extend(far.into_iter().map(|(distance, to)| {
+        let plural = if to.len() == 1 { "" } else { "s" };
+        format!("distance {distance} to node{plural} {}", to.into_iter().collect::<CpuSet>())
+    }));
+    parts
+}
+
+/// Memory in the unit of `free -g` and `numactl -H`.
+fn gib(bytes: u64) -> String {
+    let gib = bytes as f64 / f64::from(1 << 30);
+    if gib < 10.0 { format!("{gib:.1} GiB") } else { format!("{gib:.0} GiB") }
+}
+
+fn of_gpu(gpu: &Gpu) -> String {
+    let link = gpu.pcie.hops.first().map_or_else(|| "link unknown".to_owned(), rail::link_now);
+    let id = [&gpu.pcie.vendor, &gpu.pcie.device].map(|id| id.as_deref().unwrap_or("?")).join(":");
+    format!("{} {} ({id}), {link}", gpu.name, gpu.pcie.address)
+}
+
+fn of_card(card: &LostCard) -> String {
+    let driver =
+        card.driver.as_deref().map_or("no driver bound".to_owned(), |driver| format!("driver {driver}"));
+    let netdevs = if card.netdevs.is_empty() {
+        "no netdev".to_owned()
+    } else {
+        format!("netdev {}", card.netdevs.join(", "))
+    };
+    let node = card.numa_node.map_or("node unknown".to_owned(), |node| format!("node {node}"));
+    let vf = if card.is_vf { ", virtual function" } else { "" };
+    format!("{} {driver}, {netdevs}, {node}{vf}", card.address)
+}

@@ -1,7 +1,7 @@
 //! What mends a `cross-numa`: the command to paste, or why none does.
 
 use super::super::wording::{list, nodes};
-use super::Case;
+use super::{Case, LEAST_BYTES, Memory};
 use std::collections::BTreeSet;
 
 pub(super) fn of(case: &Case<'_>) -> String {
@@ -45,9 +45,13 @@ pub(super) fn of(case: &Case<'_>) -> String {
     }
 }
 
-/// Whether where its memory lies was looked at, and found right.
+/// Whether where its memory lies was looked at, and there was enough of it to tell.
 fn memory_is_known(case: &Case<'_>) -> bool {
-    case.user.memory_of(&case.rails) != super::Memory::Unknown
+    match case.user.memory_of(&case.rails) {
+        Memory::Unknown => false,
+        Memory::Buffers(_) => true,
+        Memory::Mappings(bytes_by_node) => bytes_by_node.values().sum::<u64>() >= LEAST_BYTES,
+    }
 }
 
 fn cpus_of_node(case: &Case<'_>) -> Option<String> {

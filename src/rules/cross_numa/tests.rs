@@ -81,6 +81,15 @@ fn where_only_the_cpus_are_off_a_running_process_can_be_moved() {
 }
 
 #[test]
+fn memory_too_small_to_be_buffers_is_not_called_right() {
+    let found = with(vec![memory(process(7, "mlx5_2", "0-3"), &[])]);
+    assert!(
+        found[0].advice.starts_with("start it again as: `numactl --cpunodebind=1 --membind=1"),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn memory_on_the_far_node_is_found_though_the_cpus_are_right() {
     let found = with(vec![memory(process(7, "mlx5_0", "0-3"), &[(0, 3 * GIB), (1, GIB)])]);
     assert_eq!(named(&found), ["cross-numa mlx5_0"]);

@@ -26,6 +26,7 @@ pub struct Live {
     /// Number of the next deadline; deadlines that passed during a slow sample are left out.
     tick: u32,
     seq: u64,
+    last_due: Option<Duration>,
     last_full: Option<Duration>,
     load: Option<Box<dyn RunningLoad>>,
     is_over: bool,
@@ -57,6 +58,7 @@ impl Live {
             until: if load.is_some() { None } else { until },
             tick: 0,
             seq: 0,
+            last_due: None,
             last_full: None,
             load,
             is_over: false,
@@ -64,18 +66,32 @@ impl Live {
         }
     }
 
-    /// Sleeps until the next deadline; `None` when the session is over by then.
-    fn wait(&mut self) -> Option<Duration> {
+    /// The next deadline; `None` when the session is over by then.
+    fn due(&self) -> Option<Duration> {
         let due = self.every.checked_mul(self.tick)?;
-        if self.is_over || self.until.is_some_and(|until| due > until) {
+        match self.until {
+            Some(until) if due > until => {
+                // slow samples may have run past the last deadline, but the end must be seen
+                let unseen = self.last_due.is_some_and(|last| last + self.every / 2 < until);
+                unseen.then_some(until)
+            }
+            _ => Some(due),
+        }
+    }
+
+    /// Sleeps until the next deadline and returns it; `None` when the session is over.
+    fn wait(&mut self) -> Option<Duration> {
+        if self.is_over {
             return None;
         }
+        let due = self.due()?;
         if !self.stop.wait_until(self.began + due) {
             return None;
         }
         let late = self.began.elapsed().saturating_sub(due);
         let missed = u32::try_from(late.as_nanos() / self.every.as_nanos().max(1)).unwrap_or(u32::MAX);
         self.tick = self.tick.saturating_add(missed).saturating_add(1);
+        self.last_due = Some(due);
         Some(due)
     }
 
@@ -136,3 +152,7 @@ impl Drop for Live {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "live_tests.rs"]
+mod tests;

@@ -50,3 +50,29 @@ impl CountFile {
         Ok(String::from_utf8_lossy(&text[..length]).trim().to_owned())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::CountFile;
+    use crate::root::Root;
+
+    #[test]
+    fn an_open_file_is_read_anew_each_time_and_opened_anew_after_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("count");
+        std::fs::write(&path, "1\n").unwrap();
+        let root = Root::live();
+        let mut file = CountFile::new(path.strip_prefix("/").unwrap().display().to_string());
+        assert_eq!(file.number(&root), Some(1));
+        std::fs::write(&path, "22\n").unwrap();
+        assert_eq!(file.number(&root), Some(22));
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(file.number(&root), Some(22), "the file that is open is still there");
+
+        let mut gone = CountFile::new("proc/none/count".into());
+        assert_eq!(gone.number(&root), None);
+        gone.path.clone_from(&file.path);
+        std::fs::write(&path, "3\n").unwrap();
+        assert_eq!(gone.number(&root), Some(3));
+    }
+}

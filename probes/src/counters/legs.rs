@@ -47,7 +47,9 @@ impl NetSource {
             Ok(statistics) => Some(statistics),
             Err(error) => {
                 if carrier == Carrier::Card {
-                    let reason = format!("ethtool statistics: {error}");
+                    let reason = format!(
+                        "ethtool statistics: {error}; its pauses, discards and RDMA bytes are not known"
+                    );
                     gaps.push(Gap { probe: "counters".into(), subject: netdev.to_owned(), reason });
                 }
                 None

@@ -100,6 +100,10 @@ impl RailSource {
             frame.state = word(&mut self.state, root);
             self.lost = frame.state.is_none() && !root.exists(&self.device_folder);
         }
+        if self.lost {
+            // the netdev under software RDMA goes on counting what is no longer the rail's
+            (frame.rx_bytes, frame.tx_bytes) = (None, None);
+        }
         frame.lost = self.lost;
     }
 

@@ -1,0 +1,162 @@
+//! What holds of a live source whatever the timing: times rise, no hole in `seq`, an end when told to.
+
+use super::Live;
+use crate::session::{FrameSource, Stop};
+use probes::load::RunningLoad;
+use probes::model::{
+    Frame, Load, LoadOp, LoadOrigin, LoadTarget, Rail, RailId, Topology, WorkerFrame, WorkerPhase,
+};
+use probes::root::Root;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+const EVERY: Duration = Duration::from_millis(2);
+
+fn tree() -> (tempfile::TempDir, Root) {
+    let dir = tempfile::tempdir().unwrap();
+    for device in ["mlx5_0", "mlx5_1"] {
+        let port = dir.path().join(format!("sys/class/infiniband/{device}/ports/1"));
+        std::fs::create_dir_all(port.join("counters")).unwrap();
+        for (name, text) in [
+            ("state", "4: ACTIVE\n"),
+            ("counters/port_rcv_data", "100\n"),
+            ("counters/port_xmit_data", "7\n"),
+            ("counters/link_downed", "0\n"),
+        ] {
+            std::fs::write(port.join(name), text).unwrap();
+        }
+    }
+    let root = Root::at(dir.path());
+    (dir, root)
+}
+
+fn topology() -> Topology {
+    let rail = |device: &str| Rail { device: device.into(), port: 1, ..Rail::default() };
+    Topology { rails: vec![rail("mlx5_0"), rail("mlx5_1")], ..Topology::default() }
+}
+
+fn all(mut source: Live) -> Vec<Frame> {
+    std::iter::from_fn(|| source.next_frame().unwrap()).collect()
+}
+
+/// A load on the first rail that is over after it was looked at so many times.
+struct Brief {
+    looks_left: AtomicU32,
+    stopped: Arc<AtomicBool>,
+}
+
+impl RunningLoad for Brief {
+    fn load(&self) -> Arc<Load> {
+        Arc::new(Load {
+            origin: LoadOrigin::Ours,
+            op: LoadOp::Read,
+            transport: Some("verbs".into()),
+            loopback: false,
+            target: LoadTarget::Host,
+            devices: vec!["mlx5_0".into()],
+            size_bytes: None,
+            qps: None,
+            depth: None,
+            read_depth: None,
+            device_read_depth: None,
+            place: None,
+            duration_s: None,
+            warmup_s: None,
+            workers: Vec::new(),
+            relaxed_ordering: None,
+            pid: None,
+            cpus: None,
+            buffer_node: None,
+            perf_gaps: std::collections::BTreeMap::new(),
+        })
+    }
+
+    fn workers(&self) -> Vec<WorkerFrame> {
+        vec![WorkerFrame { rail: Some(RailId(0)), phase: WorkerPhase::Measuring, ..WorkerFrame::default() }]
+    }
+
+    fn is_over(&self) -> bool {
+        self.looks_left.fetch_sub(1, Ordering::Relaxed) <= 1
+    }
+
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+}
+
+fn brief(looks: u32) -> (Box<dyn RunningLoad>, Arc<AtomicBool>) {
+    let stopped = Arc::new(AtomicBool::new(false));
+    (Box::new(Brief { looks_left: AtomicU32::new(looks), stopped: stopped.clone() }), stopped)
+}
+
+#[test]
+fn times_rise_and_no_frame_is_missing() {
+    let (_dir, root) = tree();
+    let source = Live::new(root, topology(), EVERY, Some(EVERY * 5), None, Stop::new());
+    let frames = all(source);
+    assert!((2..=6).contains(&frames.len()), "a slow machine may leave deadlines out: {}", frames.len());
+    assert!(frames.iter().map(|f| f.seq).eq(0..frames.len() as u64));
+    assert!(frames.is_sorted_by(|a, b| a.at_ns < b.at_ns));
+    for frame in &frames {
+        assert_eq!(frame.rails[0].rx_bytes, Some(400));
+        assert_eq!(frame.rails[0].state.as_deref(), Some("ACTIVE"));
+        assert!(frame.sampled_in_ns.is_some_and(|ns| ns > 0));
+    }
+}
+
+#[test]
+fn what_is_dear_to_read_is_read_first_and_last_and_seldom_between() {
+    let (_dir, root) = tree();
+    let source = Live::new(root, topology(), EVERY, Some(EVERY * 8), None, Stop::new());
+    let frames = all(source);
+    let full: Vec<bool> = frames.iter().map(|f| !f.rails[0].counters.is_empty()).collect();
+    assert_eq!(full.first(), Some(&true));
+    let seconds = 1 + frames.last().unwrap().at_ns / 1_000_000_000;
+    assert!(full.iter().filter(|f| **f).count() as u64 <= 1 + seconds, "{full:?}");
+}
+
+#[test]
+fn a_rail_that_we_drive_is_read_with_what_is_dear() {
+    let (_dir, root) = tree();
+    let (load, _) = brief(4);
+    let frames = all(Live::new(root, topology(), EVERY, None, Some(load), Stop::new()));
+    for frame in &frames {
+        let is_full = !frame.rails[1].counters.is_empty();
+        assert_eq!(frame.rails[0].rx_bytes.is_some(), is_full, "our bytes come from completions");
+        assert_eq!(frame.rails[1].rx_bytes, Some(400));
+    }
+}
+
+#[test]
+fn the_end_of_the_load_ends_the_session_with_a_full_frame() {
+    let (_dir, root) = tree();
+    let (load, stopped) = brief(3);
+    let frames = all(Live::new(root, topology(), EVERY, Some(EVERY), Some(load), Stop::new()));
+    assert_eq!(frames.len(), 3, "as long as the load, whatever the duration says");
+    assert!(!frames[2].rails[0].counters.is_empty());
+    assert!(frames[2].load.is_some() && frames[2].workers.len() == 1);
+    assert!(stopped.load(Ordering::Relaxed), "a dropped session leaves no load behind");
+}
+
+#[test]
+fn a_session_that_is_told_to_end_makes_no_further_frame() {
+    let (_dir, root) = tree();
+    let stop = Stop::new();
+    let hour = Duration::from_hours(1);
+    let mut source = Live::new(root, topology(), hour, None, None, stop.clone());
+    assert!(source.next_frame().unwrap().is_some());
+    stop.stop();
+    assert_eq!(source.next_frame().unwrap(), None, "an hour has not passed");
+}
+
+#[test]
+fn a_device_that_vanishes_is_lost_and_the_session_goes_on() {
+    let (dir, root) = tree();
+    let mut source = Live::new(root, topology(), EVERY, None, None, Stop::new());
+    assert!(!source.next_frame().unwrap().unwrap().rails[1].lost);
+    std::fs::remove_dir_all(dir.path().join("sys/class/infiniband/mlx5_1")).unwrap();
+    let frame = source.next_frame().unwrap().unwrap();
+    assert!(frame.rails[1].lost && frame.rails[1].rx_bytes.is_none());
+    assert_eq!((frame.rails[0].lost, frame.rails[0].rx_bytes), (false, Some(400)));
+}

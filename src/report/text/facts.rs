@@ -109,7 +109,11 @@ fn of_perf(perf: &PerfRow) -> Vec<String> {
         perf.context_switches.map(|switches| format!("{switches} context switches")),
         perf.migrations.map(|migrations| format!("{migrations} migrations")),
     ];
-    let missing = perf.unavailable.iter().map(|(counter, why)| format!("no {counter}: {why}"));
+    let mut missing: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (counter, why) in &perf.unavailable {
+        missing.entry(why).or_default().push(counter);
+    }
+    let missing = missing.iter().map(|(why, counters)| format!("no {} ({why})", counters.join(", ")));
     counted.into_iter().flatten().chain(missing).collect()
 }
 

@@ -84,8 +84,11 @@ pub struct CheckArgs {
     pub common: Common,
 }
 
+const TRIALS: &str = "--root DIR is for trials with a stand-in verbs library: the tree names the rails, the library moves the data.";
+
 /// Flags of `serve`.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = TRIALS)]
 pub struct ServeArgs {
     /// Address and port of the control connection
     #[arg(long, value_name = "ADDR:PORT", default_value_t = SocketAddr::from(([0, 0, 0, 0], DEFAULT_PORT)))]
@@ -97,6 +100,7 @@ pub struct ServeArgs {
 
 /// Flags of `load`. Names and short forms are perftest's where it has them.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = TRIALS)]
 pub struct LoadArgs {
     /// Host of the `railscope serve`, with `:PORT` if it is not 18520
     #[arg(value_name = "PEER[:PORT]")]

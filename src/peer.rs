@@ -6,21 +6,26 @@
 //! | [`matching`] | which rail reads from which |
 //! | [`link`] | the connection with its heartbeat |
 //! | [`server`] | `serve` |
-//! | [`client`] | `load` |
+//! | [`client`] | `load`: a thread that agrees with the server, and attends to it while the load runs |
 //! | [`engine`] | what both need of a load engine |
 
+mod agreement;
+mod attendance;
 pub mod client;
 mod end;
 pub mod engine;
 mod error;
 #[cfg(test)]
 mod fake;
+pub mod invitation;
 mod joining;
 pub mod link;
 pub mod matching;
 pub mod message;
 pub mod offer;
+pub mod perftest;
 mod plan;
+pub mod request;
 pub mod server;
 pub mod signals;
 mod subnet;
@@ -30,6 +35,8 @@ mod tests;
 mod traffic;
 mod wire;
 
+pub use agreement::Agreed;
+pub use attendance::Ended;
 pub use end::End;
 pub use error::PeerError;
 pub use target::Target;

@@ -1,6 +1,13 @@
-//! `railscope load`.
+//! `railscope load`: reads from a `railscope serve` over every rail at once.
 
+use super::watch;
 use crate::cli::LoadArgs;
+use crate::peer::client::{Connected, connect};
+use crate::peer::{Agreed, End, Ended, Target, perftest, request};
+use crate::session::{DEFAULT_EVERY, Live, Stop};
+use crate::tui::{How, Mode};
+use anyhow::{Context, ensure};
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Runs the command.
@@ -9,6 +16,70 @@ use std::process::ExitCode;
 ///
 /// What could not be done, for exit code 2.
 pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
-    let _common = args.common.with_config()?;
-    anyhow::bail!("`load` is not built yet")
+    let target = Target::parse(&args.peer).map_err(anyhow::Error::msg)?;
+    let params = request::params(&args).map_err(anyhow::Error::msg)?;
+    let common = args.common.with_config()?;
+    ensure!(common.steps.is_none(), "--steps: counters that are stepped cannot be loaded");
+    if let Some(file) = &common.record {
+        // before the peer registers memory for nothing
+        ensure!(!file.exists(), "{}: is there already; choose another name", file.display());
+    }
+    let (root, end) = End::of(&common, args.gid_index)?;
+    let topology = (*end.topology).clone();
+    let mut connected = connect(end, target, params)?;
+    for line in introduction(&connected) {
+        tell(&line);
+    }
+    let every = common.overlay.every.map_or(DEFAULT_EVERY, |period| period.0);
+    let load = connected.take_load().context("a load can be watched once")?;
+    let stop = Stop::new();
+    let source = Box::new(Live::new(root, topology, every, None, Some(load), stop.clone()));
+    connected.go();
+    let title = connected.agreed.peer.host.clone();
+    let code = watch::run(source, &common, How { title, mode: Mode::Load, stop, ..How::default() });
+    for line in connected.failures() {
+        tell(&line);
+    }
+    let ended = connected.finish();
+    let code = code?;
+    match ended {
+        Ended::Here => Ok(code),
+        Ended::There(reason) => {
+            tell(&format!("ended by the peer: {reason}"));
+            Ok(code)
+        }
+        Ended::Lost(error) => Err(anyhow::Error::new(error).context("the load was cut short")),
+    }
+}
+
+/// What was agreed, before anything moves.
+fn introduction(connected: &Connected) -> Vec<String> {
+    let agreed = &connected.agreed;
+    let params = &agreed.plan.params;
+    let here = if agreed.loopback { ", which is this machine: loopback, no fabric" } else { "" };
+    let mut lines = vec![format!(
+        "reading {} B x {} queue pairs a rail from {} ({}){here}",
+        params.size_bytes, params.qps, agreed.peer.host, agreed.address
+    )];
+    lines.extend(pairs(agreed));
+    lines.extend(agreed.left_out.iter().map(|line| format!("left out: {line}")));
+    lines.push("the same with perftest, all at once:".to_owned());
+    for command in perftest::commands(agreed, &connected.read_depths()) {
+        lines.extend(command.lines().map(|line| format!("  {line}")));
+    }
+    lines
+}
+
+fn pairs(agreed: &Agreed) -> Vec<String> {
+    let matched = agreed.matching.pairs.iter().filter_map(|pair| {
+        let (our, their) = (agreed.ours.get(pair.ours)?, agreed.theirs.get(pair.theirs)?);
+        Some(format!("  {our} <- {their} ({})", pair.by))
+    });
+    let unmatched = agreed.matching.unmatched.iter().map(|u| format!("left out: {}: {}", u.device, u.reason));
+    matched.chain(unmatched).collect()
+}
+
+/// Says it on stderr; stdout is the report's.
+fn tell(line: &str) {
+    let _ = writeln!(std::io::stderr(), "railscope: {line}");
 }

@@ -1,7 +1,12 @@
-//! `railscope serve`.
+//! `railscope serve`: offers buffers on every rail for another host's `railscope load` to read.
 
 use crate::cli::ServeArgs;
+use crate::peer::server::{Say, listen, serve};
+use crate::peer::{End, invitation, signals};
+use anyhow::{Context, ensure};
+use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Runs the command.
 ///
@@ -9,6 +14,59 @@ use std::process::ExitCode;
 ///
 /// What could not be done, for exit code 2.
 pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
-    let _common = args.common.with_config()?;
-    anyhow::bail!("`serve` is not built yet")
+    let common = args.common.with_config()?;
+    for (flag, given) in
+        [("--json", common.json), ("--record", common.record.is_some()), ("--steps", common.steps.is_some())]
+    {
+        ensure!(!given, "{flag}: `serve` measures nothing; use it with `railscope load` on the other host");
+    }
+    let (_, end) = End::of(&common, None)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot wait for clients")?;
+    runtime.block_on(async {
+        let listener = listen(args.listen).await?;
+        let listening = listener.local_addr().context("the address that is listened on")?;
+        for line in greeting(&end, listening) {
+            say(&line);
+        }
+        let stopped = async {
+            tokio::select! {
+                signal = signals::interrupted() => signal,
+                () = over(common.duration.map(|period| period.0)) => "the end of --for",
+            }
+        };
+        let tell: Say = Arc::new(say);
+        serve(listener, end, tell, stopped).await;
+        say("railscope serve: stopped");
+        anyhow::Ok(())
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is offered, and what to type on the other host.
+fn greeting(end: &End, listening: std::net::SocketAddr) -> Vec<String> {
+    let mut lines = vec![format!("railscope serve: rails of {}:", end.me.host)];
+    lines.extend(end.offers.iter().map(|offer| format!("  {offer}")));
+    lines.push("type on the other host:".to_owned());
+    let netdevs: Vec<String> = end.offers.iter().filter_map(|offer| offer.netdev.clone()).collect();
+    let addresses = probes::addresses::addresses();
+    lines.extend(
+        invitation::lines(listening, &addresses, &netdevs).into_iter().map(|line| format!("  {line}")),
+    );
+    lines.push("Ctrl-C ends it".to_owned());
+    lines
+}
+
+/// Prints a line; stdout may be gone (closed pipe), and clients are served all the same.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+async fn over(after: Option<std::time::Duration>) {
+    match after {
+        Some(after) => tokio::time::sleep(after).await,
+        None => std::future::pending().await,
+    }
 }

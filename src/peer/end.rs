@@ -1,9 +1,12 @@
 //! One end of a load: its host, the rails it offers, its engine.
 
-use super::engine::Engine;
+use super::engine::{Engine, Verbs};
 use super::link::Timing;
 use super::message::Hello;
-use super::offer::Offer;
+use super::offer::{Offer, offers};
+use crate::session;
+use crate::settings::Common;
+use probes::addresses::addresses;
 use probes::model::Topology;
 use probes::root::Root;
 use std::sync::Arc;
@@ -23,6 +26,28 @@ pub struct End {
     pub timing: Timing,
 }
 
+impl End {
+    /// This host, or the copied tree that the flags name, with the rails of `--rails`.
+    ///
+    /// # Errors
+    ///
+    /// There is no RDMA device, a rail of `--rails` is not there or not ACTIVE, no rail is, or a rail has
+    /// nothing at `gid_index`.
+    pub fn of(common: &Common, gid_index: Option<u32>) -> anyhow::Result<(Root, Self)> {
+        let (root, topology) = session::node(common)?;
+        let rails = common.overlay.rails.as_deref();
+        let offers = offers(&topology, &addresses(), rails, gid_index)?;
+        let end = Self {
+            me: Hello::here(),
+            topology: Arc::new(topology),
+            offers,
+            engine: Arc::new(Verbs),
+            timing: Timing::default(),
+        };
+        Ok((root, end))
+    }
+}
+
 impl Hello {
     /// This host and this program.
     ///
@@ -40,10 +65,10 @@ impl Hello {
     }
 
     /// Whether both ends run on one machine, so that nothing crosses a fabric; containers of one machine
-    /// count as one.
+    /// count as one. `None` where one of them cannot read its boot id.
     #[must_use]
-    pub fn is_same_machine(&self, other: &Self) -> bool {
-        self.boot_id.is_some() && self.boot_id == other.boot_id
+    pub fn is_same_machine(&self, other: &Self) -> Option<bool> {
+        Some(self.boot_id.as_ref()? == other.boot_id.as_ref()?)
     }
 }
 
@@ -58,8 +83,8 @@ mod tests {
             version: String::new(),
             boot_id: id.map(str::to_owned),
         };
-        assert!(host(Some("a")).is_same_machine(&host(Some("a"))));
-        assert!(!host(Some("a")).is_same_machine(&host(Some("b"))));
-        assert!(!host(None).is_same_machine(&host(None)));
+        assert_eq!(host(Some("a")).is_same_machine(&host(Some("a"))), Some(true));
+        assert_eq!(host(Some("a")).is_same_machine(&host(Some("b"))), Some(false));
+        assert_eq!(host(None).is_same_machine(&host(None)), None);
     }
 }

@@ -28,3 +28,29 @@ pub trait Traffic: RunningLoad {
     /// Lets the threads begin.
     fn go(&self);
 }
+
+/// Real rails, over verbs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Verbs;
+
+impl Engine for Verbs {
+    fn open(&self, topology: &Topology, rails: &[RailId], params: &Params, role: Role) -> Box<dyn Opened> {
+        Box::new(probes::load::open(topology, rails, params, role))
+    }
+}
+
+impl Opened for probes::load::Opening {
+    fn endpoints(&mut self) -> Vec<Result<Endpoint, LoadError>> {
+        probes::load::Opening::endpoints(self)
+    }
+
+    fn connect(self: Box<Self>, peers: Vec<Option<Endpoint>>) -> Result<Arc<dyn Traffic>, LoadError> {
+        Ok(Arc::new((*self).connect(peers)?))
+    }
+}
+
+impl Traffic for probes::load::Running {
+    fn go(&self) {
+        probes::load::Running::go(self);
+    }
+}

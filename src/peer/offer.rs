@@ -1,8 +1,10 @@
 //! What one end tells the other about its rails: enough to match them, nothing that identifies a card.
 
+use super::link::printable;
 use probes::addresses::Address;
-use probes::model::{Gid, GidType, LinkLayer, Rail, RailId, Topology};
+use probes::model::{Gid, GidType, LinkLayer, Rail, Topology};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
 /// Most GIDs told per rail: a container host may have hundreds on one port.
@@ -51,13 +53,37 @@ impl Offer {
         self.state.as_deref() == Some("ACTIVE")
     }
 
-    /// The rail this was made from, in the topology of its own host.
+    /// The same with words that may stand in a terminal: it came from a peer.
     #[must_use]
-    pub fn rail(&self, topology: &Topology) -> Option<RailId> {
-        topology
-            .rails_with_id()
-            .find(|(_, r)| r.device == self.device && r.port == self.port)
-            .map(|(id, _)| id)
+    pub(super) fn printable(mut self) -> Self {
+        self.device = printable(&self.device);
+        self.netdev = self.netdev.as_deref().map(printable);
+        self.state = self.state.as_deref().map(printable);
+        self
+    }
+}
+
+/// One line for people: `mlx5_0 10.0.0.2/24, node 0`.
+impl fmt::Display for Offer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.device)?;
+        if self.port != 1 {
+            write!(f, " port {}", self.port)?;
+        }
+        if !self.is_active() {
+            return write!(f, " is {}: not offered", self.state.as_deref().unwrap_or("in an unknown state"));
+        }
+        match self.gids.first() {
+            Some(gid) => write!(f, " {}", plain(gid.address))?,
+            None => f.write_str(" has no usable GID")?,
+        }
+        if let Some(bits) = self.gids.first().and_then(|gid| gid.prefix_bits) {
+            write!(f, "/{bits}")?;
+        }
+        match self.numa_node {
+            Some(node) => write!(f, ", node {node}"),
+            None => f.write_str(", node unknown"),
+        }
     }
 }
 

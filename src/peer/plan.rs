@@ -64,6 +64,30 @@ impl Plan {
         self.check_rails(offers).and_then(|()| self.check_params()).map_err(PeerError::BadPlan)
     }
 
+    /// Checks that the buffers of this end leave the host at least half its memory.
+    ///
+    /// # Errors
+    ///
+    /// In words: how much they need, and how much there is.
+    pub fn check_memory(&self, host_bytes: Option<u64>) -> Result<(), PeerError> {
+        const PAGE: u64 = 4096;
+        let params = &self.params;
+        let each = params.size_bytes.max(1).next_multiple_of(PAGE).saturating_mul(params.qps.into());
+        let bytes = each.saturating_mul(self.lines.len() as u64);
+        match host_bytes {
+            Some(host) if bytes > host / 2 => Err(PeerError::BadPlan(format!(
+                "{} rails x {} queue pairs x {} B need {:.1} GB of the {:.1} GB this host has: ask for fewer \
+                 queue pairs or smaller messages",
+                self.lines.len(),
+                params.qps,
+                params.size_bytes,
+                bytes as f64 / 1e9,
+                host as f64 / 1e9
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     fn check_rails(&self, offers: &[Offer]) -> Result<(), String> {
         if self.lines.is_empty() {
             return Err("the plan has no rails".to_owned());
@@ -204,6 +228,20 @@ mod tests {
         assert_eq!(
             said(|p| p.params.path_mtu = Some(9000)),
             "path MTU 9000: 256, 512, 1024, 2048, 4096 are possible"
+        );
+    }
+
+    #[test]
+    fn buffers_leave_the_host_half_its_memory() {
+        let mut plan = plan();
+        plan.params.qps = 1024;
+        plan.params.size_bytes = 1 << 24;
+        plan.check_memory(None).unwrap();
+        plan.check_memory(Some(1 << 37)).unwrap();
+        let said = plan.check_memory(Some(1 << 34)).unwrap_err().to_string();
+        assert!(
+            said.starts_with("2 rails x 1024 queue pairs x 16777216 B need 34.4 GB of the 17.2 GB"),
+            "{said}"
         );
     }
 

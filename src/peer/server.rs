@@ -181,8 +181,9 @@ impl Server {
             other => return Err(link.out_of_turn(&other, "`plan`")),
         };
         plan.check(&self.end.offers)?;
-        let here =
-            if self.end.me.is_same_machine(hello) { " (this machine: loopback, no fabric)" } else { "" };
+        plan.check_memory(self.end.topology.host.memory_bytes)?;
+        let is_here = self.end.me.is_same_machine(hello) == Some(true);
+        let here = if is_here { " (this machine: loopback, no fabric)" } else { "" };
         let rails: Vec<&str> = plan.ports(Role::Target).map(|p| p.device.as_str()).collect();
         let params = &plan.params;
         self.tell(&format!(

@@ -1,6 +1,7 @@
 //! Both ends over loopback TCP, with an engine that moves nothing.
 
-use super::client::{Agreed, Ended, attend, negotiate};
+use super::agreement::{Agreed, negotiate};
+use super::attendance::{Ended, attend};
 use super::engine::Traffic;
 use super::error::PeerError;
 use super::fake::{self, Fake};

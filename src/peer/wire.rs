@@ -190,6 +190,7 @@ mod tests {
             (&b"HTTP/1.1 400 Bad Request\r\n"[..], "(a web server)"),
             (b"GET / HTTP/1.1\r\n", "(a web browser or probe)"),
             (b"SSH-2.0-OpenSSH_9.2\r\n", "(an SSH server)"),
+            (b"6.06\0\0\0\0\0\0\0\0\0\0\0\0", "(perftest 6.06)"),
             (b"0000:000000", "(it says \"0000:000000\")"),
             (b"\x00\x01\xff", "(it says \"\\u{0}\\u{1}\\u{fffd}\")"),
             (b"railscope\n", "(it says \"railscope\\n\")"),

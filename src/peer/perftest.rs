@@ -1,0 +1,128 @@
+//! The same load in perftest's words, so that anyone can hold ours against the usual tool.
+
+use super::agreement::Agreed;
+use super::offer::Offer;
+use probes::load::Place;
+use probes::model::LinkLayer;
+use std::fmt::Write;
+
+/// First port of the commands, perftest's own; each rail has another so that all can run at once.
+const FIRST_PORT: usize = 18515;
+
+/// For each pair of rails the command for the peer and the one for this host.
+///
+/// `read_depths` is what our devices use; what is not in it is left to perftest.
+#[must_use]
+pub fn commands(agreed: &Agreed, read_depths: &[(String, Option<u32>)]) -> Vec<String> {
+    let pairs = agreed.matching.pairs.iter().enumerate();
+    let lines = pairs.filter_map(|(at, pair)| {
+        let (ours, theirs) = (agreed.ours.get(pair.ours)?, agreed.theirs.get(pair.theirs)?);
+        let read_depth = read_depths.iter().find(|(device, _)| *device == ours.device).and_then(|(_, d)| *d);
+        let common = common(agreed, at, read_depth, ours, theirs);
+        let there = format!("{}{}", rail(theirs, pair.their_gid), common);
+        let here = format!("{}{} {}", rail(ours, pair.our_gid), common, agreed.address);
+        let there = format!("{}ib_read_bw{there}", numactl(&Place::Local, theirs.numa_node));
+        let here = format!("{}ib_read_bw{here}", numactl(&agreed.plan.params.place, ours.numa_node));
+        Some(format!("{}: on {}: {there}\n{}: here: {here}", ours.device, agreed.peer.host, ours.device))
+    });
+    lines.collect()
+}
+
+fn rail(offer: &Offer, gid_index: u32) -> String {
+    let mut words = format!(" -d {} -i {}", offer.device, offer.port);
+    if offer.link_layer != Some(LinkLayer::InfiniBand) {
+        // writing to a String cannot fail
+        let _ = write!(words, " -x {gid_index}");
+    }
+    words
+}
+
+fn common(agreed: &Agreed, at: usize, read_depth: Option<u32>, ours: &Offer, theirs: &Offer) -> String {
+    let params = &agreed.plan.params;
+    let mut words = format!(
+        " -F -p {} -q {} -s {} -t {} -u {}",
+        FIRST_PORT + at,
+        params.qps,
+        params.size_bytes,
+        params.depth,
+        params.timeout
+    );
+    let mtu = params.path_mtu.or(ours.path_mtu.into_iter().chain(theirs.path_mtu).min());
+    for (flag, value) in [("-o", read_depth), ("-m", mtu)] {
+        if let Some(value) = value {
+            let _ = write!(words, " {flag} {value}");
+        }
+    }
+    match params.duration_s {
+        // perftest takes whole seconds and cuts two margins off
+        Some(seconds) => {
+            let _ = write!(words, " -D {}", seconds.ceil().max(1.0));
+        }
+        None => words.push_str(" --run_infinitely"),
+    }
+    words.push_str(" --report_gbits");
+    words
+}
+
+/// The words before a command that put it where our threads and buffers are.
+fn numactl(place: &Place, nic: Option<u32>) -> String {
+    match (place, nic) {
+        (Place::Local, Some(node)) => format!("numactl --cpunodebind={node} --membind={node} "),
+        (Place::Nodes { cpu, mem }, _) => format!("numactl --cpunodebind={cpu} --membind={mem} "),
+        (Place::Cpus(cpus), _) => format!("taskset -c {cpus} "),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::commands;
+    use crate::peer::agreement::Agreed;
+    use crate::peer::fake;
+    use crate::peer::matching::matching;
+    use crate::peer::message::Plan;
+    use probes::load::{Params, Place};
+
+    fn agreed(params: Params) -> Agreed {
+        let (mut ours, theirs) = (fake::end("n1", 1), fake::end("n2", 2));
+        ours.offers[1].numa_node = Some(1);
+        let matching = matching(&ours.offers, &theirs.offers);
+        Agreed {
+            peer: theirs.me,
+            address: "192.168.0.2".parse().unwrap(),
+            loopback: false,
+            plan: Plan::new(&matching, &ours.offers, &theirs.offers, params).unwrap(),
+            matching,
+            ours: ours.offers,
+            theirs: theirs.offers,
+            left_out: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn each_pair_has_a_command_for_both_hosts() {
+        let params = Params { duration_s: Some(5.0), timeout: 19, ..Params::default() };
+        let found = commands(&agreed(params), &[("mlx5_0".to_owned(), Some(16))]);
+        assert_eq!(
+            found,
+            [
+                "mlx5_0: on n2: ib_read_bw -d mlx5_0 -i 1 -x 3 -F -p 18515 -q 4 -s 65536 -t 128 -u 19 -o 16 \
+                 -m 4096 -D 5 --report_gbits\n\
+                 mlx5_0: here: ib_read_bw -d mlx5_0 -i 1 -x 3 -F -p 18515 -q 4 -s 65536 -t 128 -u 19 -o 16 \
+                 -m 4096 -D 5 --report_gbits 192.168.0.2",
+                "mlx5_1: on n2: ib_read_bw -d mlx5_1 -i 1 -x 3 -F -p 18516 -q 4 -s 65536 -t 128 -u 19 -m 4096 \
+                 -D 5 --report_gbits\n\
+                 mlx5_1: here: numactl --cpunodebind=1 --membind=1 ib_read_bw -d mlx5_1 -i 1 -x 3 -F -p 18516 \
+                 -q 4 -s 65536 -t 128 -u 19 -m 4096 -D 5 --report_gbits 192.168.0.2"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_load_without_an_end_and_another_place_are_said_in_its_words() {
+        let params = Params { place: Place::Nodes { cpu: 1, mem: 0 }, ..Params::default() };
+        let found = commands(&agreed(params), &[]);
+        assert!(found[0].contains("here: numactl --cpunodebind=1 --membind=0 ib_read_bw"), "{}", found[0]);
+        assert!(found[0].contains(" --run_infinitely --report_gbits 192.168.0.2"), "{}", found[0]);
+    }
+}

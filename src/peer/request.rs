@@ -1,0 +1,103 @@
+//! What was typed after `railscope load`, as parameters of a load.
+
+use crate::cli::LoadArgs;
+use probes::load::{Params, Place};
+use probes::model::CpuSet;
+
+/// The parameters that the flags ask for.
+///
+/// # Errors
+///
+/// The placement is none, or the path MTU no number.
+pub fn params(args: &LoadArgs) -> Result<Params, String> {
+    let path_mtu = args.mtu.as_deref().map(|mtu| mtu.parse().map_err(|_| format!("`{mtu}` is no path MTU")));
+    Ok(Params {
+        qps: args.qps,
+        size_bytes: args.size.0,
+        depth: args.depth,
+        read_depth: args.read_depth,
+        timeout: args.timeout,
+        place: place(&args.place)?,
+        gid_index: args.gid_index,
+        path_mtu: path_mtu.transpose()?,
+        warmup_s: args.warmup.0.as_secs_f64(),
+        duration_s: args.common.duration.map(|period| period.0.as_secs_f64()),
+        ..Params::default()
+    })
+}
+
+/// A placement as typed: `local`, `remote`, `none`, `cpu:N,mem:M` or a CPU list.
+fn place(text: &str) -> Result<Place, String> {
+    let nodes = |text: &str| {
+        let (cpu, mem) = text.strip_prefix("cpu:")?.split_once(",mem:")?;
+        Some(Place::Nodes { cpu: cpu.parse().ok()?, mem: mem.parse().ok()? })
+    };
+    match text {
+        "local" => Ok(Place::Local),
+        "remote" => Ok(Place::Remote),
+        "none" => Ok(Place::None),
+        _ => nodes(text)
+            .or_else(|| text.parse::<CpuSet>().ok().filter(|cpus| !cpus.is_empty()).map(Place::Cpus))
+            .ok_or_else(|| {
+                format!(
+                    "--place `{text}`: write local, remote, none, cpu:N,mem:M (NUMA nodes), or a CPU list such \
+                     as 0-3,8"
+                )
+            }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{params, place};
+    use crate::cli::{Cli, Command};
+    use clap::Parser;
+    use probes::load::{Params, Place};
+
+    fn asked(flags: &str) -> Result<Params, String> {
+        let cli = Cli::try_parse_from(format!("railscope load n2 {flags}").split_whitespace());
+        match cli.map_err(|error| error.to_string())?.command {
+            Some(Command::Load(args)) => params(&args),
+            other => Err(format!("{other:?}")),
+        }
+    }
+
+    #[test]
+    fn flags_become_parameters() {
+        let typed =
+            asked("-q 2 -s 1M -t 8 -o 4 -u 19 -x 3 -m 4096 --place cpu:0,mem:1 --warmup 500ms --for 5s");
+        assert_eq!(
+            typed.unwrap(),
+            Params {
+                qps: 2,
+                size_bytes: 1 << 20,
+                depth: 8,
+                read_depth: Some(4),
+                timeout: 19,
+                gid_index: Some(3),
+                path_mtu: Some(4096),
+                place: Place::Nodes { cpu: 0, mem: 1 },
+                warmup_s: 0.5,
+                duration_s: Some(5.0),
+                ..Params::default()
+            }
+        );
+        assert_eq!(asked("").unwrap(), Params::default());
+    }
+
+    #[test]
+    fn a_load_without_queue_pairs_is_refused() {
+        let said = asked("--qps 0").unwrap_err();
+        assert!(said.contains("invalid value '0' for '--qps <N>'"), "{said}");
+    }
+
+    #[test]
+    fn placements_are_read_as_they_are_printed() {
+        for text in ["local", "remote", "none", "cpu:1,mem:0", "0-3,8"] {
+            assert_eq!(place(text).unwrap().to_string(), text);
+        }
+        for bad in ["", "here", "cpu:0", "cpu:0,mem:x", "mem:0,cpu:0", "3-1"] {
+            assert!(place(bad).unwrap_err().starts_with(&format!("--place `{bad}`: write local")), "{bad}");
+        }
+    }
+}

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The most virtual time one pump moves.
 const SLICE_NS: u64 = 10_000_000;
-/// Share of its ceiling that a rail reaches in the mean, and how far it strays from that: slowly, and by the slice.
+/// Share of its ceiling that a rail reaches in the mean, and how far it strays from that: slowly, and each leg by the slice.
 const MEAN_SHARE: f64 = 0.985;
 const SLOW_SHARE: f64 = 0.010;
 const FAST_SHARE: f64 = 0.004;
@@ -63,11 +63,11 @@ impl SimTransport {
         self.now_ns
     }
 
-    /// Share of the ceiling in the next slice.
+    /// Share of its ceiling that the rail as a whole reaches in the next slice.
     fn share(&mut self) -> f64 {
         self.drift = MEMORY * self.drift + (1.0 - MEMORY) * self.noise.around_zero() * 3.0;
         self.drift = self.drift.clamp(-1.0, 1.0);
-        MEAN_SHARE + SLOW_SHARE * self.drift + FAST_SHARE * self.noise.around_zero()
+        MEAN_SHARE + SLOW_SHARE * self.drift
     }
 }
 
@@ -82,6 +82,7 @@ impl LoadTransport for SimTransport {
         let mut arrived = 0;
         let legs = self.nic.legs.len() as u64;
         for ((leg, rate), rest) in self.nic.legs.iter().zip(&self.rates_gb_per_s).zip(&mut self.rests) {
+            let share = share + FAST_SHARE * self.noise.around_zero();
             // GB/s are bytes per nanosecond
             let bytes = rate * share * ns as f64 + *rest;
             *rest = bytes.fract();

@@ -18,10 +18,10 @@ mod tests;
 mod writer;
 
 pub use live::Live;
-pub use only::Only;
+pub use only::{Only, only};
 pub use open::{DEFAULT_EVERY, look, node, open, open_stoppable};
 pub use recorded::{Recorded, RecordingStatus};
-pub use replay::{Replay, Sought};
+pub use replay::{Condition, Replay, Sought};
 pub use stepped::Stepped;
 pub use stop::Stop;
 

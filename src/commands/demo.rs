@@ -2,7 +2,7 @@
 
 use super::watch;
 use crate::cli::DemoArgs;
-use crate::session::{DEFAULT_EVERY, Stop};
+use crate::session::{DEFAULT_EVERY, Stop, only};
 use crate::sim::{Pace, Simulated};
 use crate::tui::{How, Mode};
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ const USUAL_TIME: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 ///
-/// There is no such scenario, or the terminal is gone.
+/// There is no such scenario or rail, or the terminal is gone.
 pub fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
     let common = args.common.with_config()?;
     let every = common.overlay.every.map_or(DEFAULT_EVERY, |period| period.0);
@@ -27,5 +27,6 @@ pub fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
     };
     let stop = Stop::new();
     let source = Simulated::new(&args.scenario, args.seed, every, pace, time)?.stopped_by(stop.clone());
-    watch::run(Box::new(source), &common, How { mode: Mode::Demo, stop, ..How::default() })
+    let source = only(source, common.overlay.rails.as_deref())?;
+    watch::run(source, &common, How { mode: Mode::Demo, stop, ..How::default() })
 }

@@ -2,23 +2,35 @@
 
 use super::watch;
 use crate::cli::ReplayArgs;
-use crate::session::Replay;
+use crate::session::{Replay, only};
 use crate::tui::{How, Mode};
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Runs the command.
 ///
 /// # Errors
 ///
-/// The file is no recording or cannot be read, or the terminal is gone.
+/// The file is no recording or cannot be read, it has no such rail, or the terminal is gone.
 pub fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {
     let common = args.common.with_config()?;
     let replay = Replay::open(&args.file)?;
-    if let Some(warning) = replay.warning() {
-        // stderr may be gone: the session is still worth a look
-        let _ = writeln!(std::io::stderr(), "railscope: {}: {warning}", args.file.display());
-    }
+    let condition = replay.condition();
+    let known = condition.warning();
+    warn(&args.file, known.as_deref());
     let title = args.file.display().to_string();
-    watch::run(Box::new(replay), &common, How { title, mode: Mode::Replay, ..How::default() })
+    let source = only(replay, common.overlay.rails.as_deref())?;
+    let code = watch::run(source, &common, How { title, mode: Mode::Replay, ..How::default() })?;
+    // what was damaged further in has come out by now
+    let warning = condition.warning().filter(|warning| known.as_ref() != Some(warning));
+    warn(&args.file, warning.as_deref());
+    Ok(code)
+}
+
+fn warn(file: &Path, warning: Option<&str>) {
+    if let Some(warning) = warning {
+        // stderr may be gone: the session is still worth a look
+        let _ = writeln!(std::io::stderr(), "railscope: {}: {warning}", file.display());
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::{headless, verdict};
 use crate::cli::{Format, ReportArgs};
-use crate::session::Replay;
+use crate::session::{Replay, only};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -13,9 +13,10 @@ use std::process::ExitCode;
 /// What could not be done, for exit code 2.
 pub fn run(args: ReportArgs) -> anyhow::Result<ExitCode> {
     let common = args.common.with_config()?;
-    let mut replay = Replay::open(&args.file)?;
-    let timeline = headless::play(&mut replay)?;
-    if let Some(warning) = replay.warning() {
+    let replay = Replay::open(&args.file)?;
+    let condition = replay.condition();
+    let timeline = headless::play(&mut *only(replay, common.overlay.rails.as_deref())?)?;
+    if let Some(warning) = condition.warning() {
         // stderr may be gone: the report is still worth printing
         let _ = writeln!(std::io::stderr(), "railscope: {}: {warning}", args.file.display());
     }

@@ -4,6 +4,21 @@ use super::{FrameSource, SourceError};
 use probes::model::{Frame, Load, Process, RailId, Session};
 use std::sync::Arc;
 
+/// The source with the rails that `--rails` names; all of them without it.
+///
+/// # Errors
+///
+/// A named rail is not there; the error names those that are.
+pub fn only<S: FrameSource + 'static>(
+    source: S,
+    rails: Option<&[String]>,
+) -> anyhow::Result<Box<dyn FrameSource>> {
+    match rails {
+        None => Ok(Box::new(source)),
+        Some(names) => Ok(Box::new(Only::new(source, names)?)),
+    }
+}
+
 /// A source without the rails that were not asked for, as `--rails` wants it of recordings and simulations.
 ///
 /// Rails of a second host, the target, all stay.

@@ -6,7 +6,7 @@ use crate::timeline::Sums;
 use probes::model::{Frame, Session};
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A recorded session. Holds one block at a time; damaged blocks are left out with a warning.
 #[derive(Debug)]
@@ -14,6 +14,18 @@ pub struct Replay {
     reader: Reader,
     next_block: usize,
     pending: VecDeque<Frame>,
+    condition: Condition,
+}
+
+/// What is not as it should be with a recording; copies of it all mean the same recording.
+///
+/// A cut is known from the start, a damaged block once it was read.
+#[derive(Clone, Debug, Default)]
+pub struct Condition(Arc<Mutex<Faults>>);
+
+#[derive(Debug, Default)]
+struct Faults {
+    cut: Option<String>,
     damaged: u64,
     first_damage: Option<String>,
 }
@@ -35,28 +47,27 @@ impl Replay {
     /// It cannot be read, is no recording, holds nothing, or was written by a newer program.
     pub fn open(path: &Path) -> Result<Self, SourceError> {
         let reader = Reader::open(path)?;
-        Ok(Self { reader, next_block: 0, pending: VecDeque::new(), damaged: 0, first_damage: None })
+        let cut = match reader.left_over_bytes() {
+            _ if reader.is_whole() => None,
+            0 => Some("has no end mark: its recording was cut off, or still goes on".to_owned()),
+            bytes => {
+                Some(format!("is cut short: its last {bytes} bytes are no whole block and are left out"))
+            }
+        };
+        let condition = Condition(Arc::new(Mutex::new(Faults { cut, ..Faults::default() })));
+        Ok(Self { reader, next_block: 0, pending: VecDeque::new(), condition })
     }
 
-    /// What is not as it should be with the file, for people; `None` when nothing is known to be wrong.
-    ///
-    /// Damaged blocks are known once they were read.
+    /// A handle on what is wrong with the file, for whoever gives this source away.
+    #[must_use]
+    pub fn condition(&self) -> Condition {
+        self.condition.clone()
+    }
+
+    /// What is not as it should be with the file, for people; see [`Condition::warning`].
     #[must_use]
     pub fn warning(&self) -> Option<String> {
-        let mut parts = Vec::new();
-        match self.reader.left_over_bytes() {
-            _ if self.reader.is_whole() => {}
-            0 => parts.push("has no end mark: its recording was cut off, or still goes on".to_owned()),
-            bytes => parts
-                .push(format!("is cut short: its last {bytes} bytes are no whole block and are left out")),
-        }
-        if let Some(damage) = &self.first_damage {
-            parts.push(match self.damaged {
-                1 => format!("one block is damaged and left out ({damage})"),
-                n => format!("{n} blocks are damaged and left out (the first: {damage})"),
-            });
-        }
-        (!parts.is_empty()).then(|| parts.join("; "))
+        self.condition.warning()
     }
 
     /// Times of the first and last frame, nanoseconds; `None` when neither end can be read.
@@ -114,6 +125,26 @@ impl Replay {
     }
 }
 
+impl Condition {
+    /// What is not as it should be with the file, for people; `None` when nothing is known to be wrong.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let faults = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let damage = faults.first_damage.as_ref().map(|first| match faults.damaged {
+            1 => format!("one block is damaged and left out ({first})"),
+            n => format!("{n} blocks are damaged and left out (the first: {first})"),
+        });
+        let parts: Vec<String> = faults.cut.iter().cloned().chain(damage).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    fn note(&self, block: usize, reason: &str) {
+        let mut faults = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        faults.damaged += 1;
+        faults.first_damage.get_or_insert_with(|| format!("block {block}: {reason}"));
+    }
+}
+
 impl FrameSource for Replay {
     fn session(&self) -> Arc<Session> {
         self.reader.session()
@@ -125,10 +156,7 @@ impl FrameSource for Replay {
             self.next_block += 1;
             match self.reader.block(block) {
                 Ok(read) => self.pending = read.frames.into(),
-                Err(reason) => {
-                    self.damaged += 1;
-                    self.first_damage.get_or_insert_with(|| format!("block {block}: {reason}"));
-                }
+                Err(reason) => self.condition.note(block, &reason),
             }
         }
         Ok(self.pending.pop_front())

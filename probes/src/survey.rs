@@ -13,6 +13,8 @@ mod host;
 mod ibv_devinfo;
 mod iommu;
 mod line;
+#[cfg(feature = "hwloc")]
+mod locality;
 mod look;
 mod lost_cards;
 mod numa;
@@ -25,6 +27,7 @@ mod software;
 #[cfg(test)]
 pub(crate) mod testing;
 mod uverbs;
+mod verbs;
 
 use crate::model::Topology;
 use crate::root::{ReadError, Root};
@@ -50,6 +53,9 @@ pub const ALL: &[&dyn Probe] = &[
     &gid_choice::GidChoices,
     &bonds::Bonds,
     &pcie::Pcie,
+    #[cfg(feature = "hwloc")]
+    &locality::Locality,
+    &verbs::Verbs,
     &ibv_devinfo::IbvDevinfo,
     &line::Line,
     &uverbs::Uverbs,

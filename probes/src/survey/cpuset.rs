@@ -21,15 +21,21 @@ impl Probe for Cpuset {
     fn survey(&self, root: &Root, topology: &mut Topology) -> Result<(), ReadError> {
         let Topology { host, gaps, .. } = topology;
         let folders = folders(root);
-        let read = |files: [&str; 2]| {
+        let read = |what: &str| {
+            // version 2, version 1, and version 1 mounted as the old cpuset file system
+            let files = [
+                format!("cpuset.{what}.effective"),
+                format!("cpuset.effective_{what}"),
+                format!("cpuset.{what}"),
+                what.to_owned(),
+            ];
             folders.iter().find_map(|folder| {
                 let text = files.iter().find_map(|file| root.text(format!("{folder}/{file}")).ok())?;
                 text.parse::<CpuSet>().ok().filter(|set| !set.is_empty())
             })
         };
-        host.cpuset_cpus = read(["cpuset.cpus.effective", "cpuset.effective_cpus"]);
-        host.cpuset_mems =
-            read(["cpuset.mems.effective", "cpuset.effective_mems"]).or_else(|| mems_allowed(root));
+        host.cpuset_cpus = read("cpus");
+        host.cpuset_mems = read("mems").or_else(|| mems_allowed(root));
         let mut look = Look::into(root, NAME, "host", "", gaps);
         let where_looked =
             || folders.first().map_or_else(|| "/sys/fs/cgroup".to_owned(), |f| format!("/{f}"));
@@ -46,35 +52,64 @@ impl Probe for Cpuset {
 /// Folders that may hold the files, the process's own cgroup first, then its parents: where a cgroup has
 /// no cpuset controller, its parent's holds.
 fn folders(root: &Root) -> Vec<String> {
-    let own = root.text("proc/self/cgroup").unwrap_or_default();
-    let (mut v1, mut v2) = (None, None);
-    for line in own.lines() {
-        let mut parts = line.splitn(3, ':');
-        let (Some(hierarchy), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next())
-        else {
-            continue;
-        };
-        if hierarchy == "0" && controllers.is_empty() {
-            v2 = Some(path.to_owned());
-        } else if controllers.split(',').any(|controller| controller == "cpuset") {
-            v1 = Some(path.to_owned());
-        }
-    }
-    let upwards = |base: &str, path: &str| -> Vec<String> {
-        let mut folders = Vec::new();
-        let mut at = path.trim_matches('/');
-        while !at.is_empty() {
-            folders.push(format!("{base}/{at}"));
-            at = at.rsplit_once('/').map_or("", |(parent, _)| parent);
-        }
-        folders.push(base.to_owned());
-        folders
-    };
+    let own = Own::of(root);
+    let mounts = root.text("proc/mounts").unwrap_or_default();
     let mut folders = Vec::new();
-    if let Some(path) = v1 {
-        folders.extend(upwards("sys/fs/cgroup/cpuset", &path));
+    for mount in mounts.lines() {
+        let words: Vec<&str> = mount.split(' ').collect();
+        let [_, at, kind, options, ..] = words.as_slice() else { continue };
+        let cpuset = options.split(',').any(|option| option == "cpuset");
+        match *kind {
+            "cgroup" if cpuset => folders.extend(upwards(at, &own.v1)),
+            "cpuset" => folders.extend(upwards(at, &own.v1)),
+            "cgroup2" => folders.extend(upwards(at, &own.v2)),
+            _ => {}
+        }
     }
-    folders.extend(upwards("sys/fs/cgroup", v2.as_deref().unwrap_or("/")));
+    if folders.is_empty() {
+        folders.extend(upwards("sys/fs/cgroup/cpuset", &own.v1));
+        folders.extend(upwards("sys/fs/cgroup", &own.v2));
+    }
+    folders
+}
+
+/// This process's cgroup in the cpuset hierarchy of version 1, and in version 2.
+struct Own {
+    v1: String,
+    v2: String,
+}
+
+impl Own {
+    /// Reads `/proc/self/cgroup`, in old trees `/proc/self/cpuset`.
+    fn of(root: &Root) -> Self {
+        let (mut v1, mut v2) = (None, None);
+        for line in root.text("proc/self/cgroup").unwrap_or_default().lines() {
+            let mut parts = line.splitn(3, ':');
+            let (Some(hierarchy), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next())
+            else {
+                continue;
+            };
+            if hierarchy == "0" && controllers.is_empty() {
+                v2 = Some(path.to_owned());
+            } else if controllers.split(',').any(|controller| controller == "cpuset") {
+                v1 = Some(path.to_owned());
+            }
+        }
+        let cpuset = || root.text("proc/self/cpuset").unwrap_or_default();
+        Self { v1: v1.unwrap_or_else(cpuset), v2: v2.unwrap_or_else(cpuset) }
+    }
+}
+
+/// `base/a/b`, `base/a`, `base` for `/a/b`.
+fn upwards(base: &str, path: &str) -> Vec<String> {
+    let base = base.trim_start_matches('/');
+    let mut folders = Vec::new();
+    let mut at = path.trim_matches('/');
+    while !at.is_empty() {
+        folders.push(format!("{base}/{at}"));
+        at = at.rsplit_once('/').map_or("", |(parent, _)| parent);
+    }
+    folders.push(base.to_owned());
     folders
 }
 
@@ -128,6 +163,23 @@ mod tests {
             &[("cpuset.effective_cpus", "2-3\n"), ("cpuset.effective_mems", "1\n")],
         );
         assert_eq!(sets(&tree), some("2-3", "1"));
+    }
+
+    #[test]
+    fn the_hierarchies_are_found_where_they_are_mounted() {
+        let tree = Tree::new();
+        tree.file(
+            "proc/mounts",
+            "none /cgroup/memory cgroup rw,memory 0 0\nnone /cgroup/unified cgroup2 rw 0 0\n",
+        )
+        .file("proc/self/cpuset", "/job/step\n")
+        .files("cgroup/unified/job", &[("cpuset.cpus.effective", "4-7\n"), ("cpuset.mems.effective", "1\n")]);
+        assert_eq!(sets(&tree), some("4-7", "1"));
+        let tree = Tree::new();
+        tree.file("proc/mounts", "none /dev/cpuset cgroup rw,relatime,cpuset,noprefix 0 0\n")
+            .file("proc/self/cpuset", "/dummy\n")
+            .files("dev/cpuset/dummy", &[("cpus", "2-6\n"), ("mems", "1-3\n")]);
+        assert_eq!(sets(&tree), some("2-6", "1-3"));
     }
 
     #[test]

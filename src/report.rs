@@ -16,12 +16,12 @@ mod tests;
 pub use host::{HostBlock, NodeRow};
 pub use load::{LatencyRow, LoadBlock, PerfRow, ThreadRow};
 pub use probe_text::ProbeText;
-pub use rails::{BondRow, CeilingsRow, GidRow, LegRow, PcieRow, RailRow};
+pub use rails::{BondRow, CeilingsRow, GidEntry, GidRow, LegRow, PcieRow, RailRow};
 pub use total::Totals;
 
 use crate::rules::{self, Finding, Limits, Severity};
 use crate::timeline::{Event, Timeline};
-use probes::model::Gap;
+use probes::model::{Gap, Gpu, LostCard};
 use serde::Serialize;
 
 /// Name and version of the JSON form; it changes only with a new number.
@@ -46,6 +46,10 @@ pub struct Report {
     pub numa: Vec<NodeRow>,
     /// Rails, in natural order.
     pub rails: Vec<RailRow>,
+    /// GPUs and their PCIe paths.
+    pub gpus: Vec<Gpu>,
+    /// Cards of RDMA vendors without an RDMA device.
+    pub lost_cards: Vec<LostCard>,
     /// All rails together.
     pub total: Totals,
     /// What is wrong or worth knowing, worst first.
@@ -102,6 +106,8 @@ fn one_host(timeline: &Timeline, limits: &Limits, ignore: &[String]) -> Report {
         host: HostBlock::of(&topology.host),
         numa: topology.numa.iter().map(NodeRow::of).collect(),
         rails: topology.rails_with_id().map(|(id, rail)| RailRow::of(id, rail, local)).collect(),
+        gpus: topology.gpus.clone(),
+        lost_cards: topology.lost_cards.clone(),
         total: Totals::of(topology, local),
         findings,
         events: sums.events.clone(),

@@ -3,7 +3,7 @@
 use super::number::known;
 use crate::ceilings::{self, Ceilings};
 use crate::timeline::{HostTimeline, LegSums, RailSums};
-use probes::model::{Bond, GidType, Hop, LinkLayer, PciePath, Rail, RailId};
+use probes::model::{Bond, Gid, GidType, Hop, LinkLayer, PciePath, Rail, RailId};
 use serde::Serialize;
 use std::net::Ipv6Addr;
 
@@ -44,12 +44,16 @@ pub struct RailRow {
     pub netdev_mtu: Option<u32>,
     /// The GID to use; null when no entry is usable.
     pub gid: Option<GidRow>,
+    /// The GID table without its empty entries.
+    pub gids: Vec<GidEntry>,
     /// PCIe path; null for a device without one.
     pub pcie: Option<PcieRow>,
     /// Bond; null when it is none.
     pub bond: Option<BondRow>,
     /// READ requests a queue pair may have outstanding.
     pub max_read_depth: Option<u32>,
+    /// Character device of the verbs library.
+    pub uverbs: Option<String>,
     /// Mean received, as the NIC counted.
     pub rx_gb_per_s: Option<f64>,
     /// Mean sent, as the NIC counted.
@@ -72,6 +76,20 @@ pub struct GidRow {
     pub address: Option<String>,
     /// Why this one.
     pub reason: String,
+}
+
+/// An entry of the GID table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GidEntry {
+    /// Position in the table.
+    pub index: u32,
+    /// `RoCE v2` or `IB/RoCE v1`.
+    #[serde(rename = "type")]
+    pub kind: Option<GidType>,
+    /// Address; IPv4 in its usual form.
+    pub address: String,
+    /// Netdev the entry belongs to.
+    pub netdev: Option<String>,
 }
 
 /// PCIe path in short.
@@ -170,12 +188,14 @@ impl RailRow {
             path_mtu: rail.path_mtu,
             netdev_mtu: rail.netdev_mtu,
             gid: GidRow::of(rail),
+            gids: rail.gids.iter().map(GidEntry::of).collect(),
             pcie: rail.pcie.as_ref().map(PcieRow::of),
             bond: rail.bond.as_ref().map(|bond| {
                 let read = frames().find(|f| !f.legs.is_empty()).map_or(&[][..], |f| &f.legs);
                 BondRow::of(bond, read, &sums.legs)
             }),
             max_read_depth: rail.max_read_depth,
+            uverbs: rail.uverbs.clone(),
             rx_gb_per_s: known(sums.rx_gb_per_s()),
             tx_gb_per_s: known(sums.tx_gb_per_s()),
             load_gb_per_s: known(sums.load.mean_gb_per_s()),
@@ -202,8 +222,14 @@ impl GidRow {
     }
 }
 
+impl GidEntry {
+    fn of(gid: &Gid) -> Self {
+        Self { index: gid.index, kind: gid.kind, address: address(gid.address), netdev: gid.netdev.clone() }
+    }
+}
+
 /// `10.0.0.1` for `::ffff:10.0.0.1`.
-fn address(gid: Ipv6Addr) -> String {
+pub(super) fn address(gid: Ipv6Addr) -> String {
     gid.to_ipv4_mapped().map_or_else(|| gid.to_string(), |v4| v4.to_string())
 }
 

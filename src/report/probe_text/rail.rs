@@ -2,10 +2,10 @@
 
 use super::packed::Packed;
 use crate::ceilings;
+use crate::report::rails::address;
 use crate::report::text::wrap::Wrapped;
 use probes::model::{Bond, Gid, GidType, Hop, Leg, LinkLayer, PciePath, Rail};
 use std::fmt::{self, Formatter};
-use std::net::Ipv6Addr;
 
 pub(super) fn write(f: &mut Formatter<'_>, rail: &Rail, with_port: bool) -> fmt::Result {
     let name = if with_port { format!("{} port {}", rail.device, rail.port) } else { rail.device.clone() };
@@ -102,11 +102,6 @@ fn other_gids(rail: &Rail) -> Vec<String> {
         format!("also {} = {}{netdev}", indices.join(", "), address(gid.address))
     };
     rows.iter().map(text).collect()
-}
-
-/// `10.0.0.1` for `::ffff:10.0.0.1`.
-fn address(gid: Ipv6Addr) -> String {
-    gid.to_ipv4_mapped().map_or_else(|| gid.to_string(), |v4| v4.to_string())
 }
 
 fn pcie(f: &mut Formatter<'_>, path: &PciePath) -> fmt::Result {

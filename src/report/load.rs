@@ -138,7 +138,7 @@ impl LoadBlock {
             warmup_s: known(load.warmup_s),
             errors,
             latency_us: LatencyRow::default(),
-            perf: PerfRow::all(newest.workers.iter().map(|worker| &worker.perf), &load.perf_gaps),
+            perf: PerfRow::all(&newest.workers.iter().map(|worker| &worker.perf), &load.perf_gaps),
             threads,
         })
     }
@@ -167,7 +167,7 @@ impl ThreadRow {
                 .then(|| did.empty_polls as f64 / did.polls as f64)
                 .and_then(super::number::round),
             errors: did.errors.clone(),
-            perf: PerfRow::all([&did.perf].into_iter(), &BTreeMap::new()),
+            perf: PerfRow::all(&std::iter::once(&did.perf), &BTreeMap::new()),
         }
     }
 }
@@ -175,7 +175,7 @@ impl ThreadRow {
 impl PerfRow {
     /// Sums; a counter that one of the threads lacks has none.
     fn all<'a>(
-        threads: impl Iterator<Item = &'a PerfFrame> + Clone,
+        threads: &(impl Iterator<Item = &'a PerfFrame> + Clone),
         gaps: &BTreeMap<String, String>,
     ) -> Self {
         let total = |of: fn(&PerfFrame) -> Option<u64>| -> Option<u64> {

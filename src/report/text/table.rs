@@ -13,17 +13,17 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
     }
     let names = host.rails.iter().map(|rail| name(rail).chars().count());
     let leg_names = host.rails.iter().flat_map(legs).map(|leg| leg.netdev.chars().count() + 2);
-    let wide = names.chain(leg_names).max().unwrap_or(0).clamp(5, MOST_NAME);
+    let name_columns = names.chain(leg_names).max().unwrap_or(0).clamp(5, MOST_NAME);
     let with_load = host.rails.iter().any(|rail| rail.load_gb_per_s.is_some());
     let load = if with_load { "     load" } else { "" };
-    writeln!(f, "{:<wide$} node state   rx GB/s  tx GB/s{load}  ceiling GB/s     %", "rail")?;
+    writeln!(f, "{:<name_columns$} node state   rx GB/s  tx GB/s{load}  ceiling GB/s     %", "rail")?;
     for rail in &host.rails {
         let node = rail.numa_node.map_or("?".to_owned(), |node| node.to_string());
         let state = clip(rail.state.as_deref().unwrap_or("?"), 6);
         let load = if with_load { rate(rail.load_gb_per_s) } else { String::new() };
         let line = format!(
-            "{:<wide$} {node:>4} {state:<6}{}{}{load}  {:<12} {:>5}",
-            clip(&name(rail), wide),
+            "{:<name_columns$} {node:>4} {state:<6}{}{}{load}  {:<12} {:>5}",
+            clip(&name(rail), name_columns),
             rate(rail.rx_gb_per_s),
             rate(rail.tx_gb_per_s),
             ceiling(rail),
@@ -40,10 +40,10 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
             let speed = leg.speed_gbit_per_s.map_or(String::new(), |gbit| format!("{gbit}G"));
             let line = format!(
                 "  {:<name$} {speed:>4} {state:<6}{}{}",
-                clip(&leg.netdev, wide - 2),
+                clip(&leg.netdev, name_columns - 2),
                 rate(leg.rx_gb_per_s),
                 rate(leg.tx_gb_per_s),
-                name = wide - 2,
+                name = name_columns - 2,
             );
             writeln!(f, "{}", line.trim_end())?;
         }
@@ -61,7 +61,7 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
         format!("total, {ports}"),
         rate(total.rx_gb_per_s),
         rate(total.tx_gb_per_s),
-        all = wide + 12,
+        all = name_columns + 12,
     );
     writeln!(f, "{}", line.trim_end())?;
     if !total.left_out.is_empty() {

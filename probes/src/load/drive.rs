@@ -3,21 +3,29 @@
 use super::control::{Control, Worker};
 use super::{LoadError, LoadTransport};
 use crate::model::WorkerPhase;
+use std::time::Duration;
 
 /// What a thread does when there is nothing to reap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Idle {
     /// Spins on. A NIC completes without this CPU, and the core is ours.
     Spin,
-    /// Gives the CPU away after so many empty polls: a software device needs it to complete anything.
-    YieldAfter(u32),
+    /// Gives the CPU away: a software device needs it to complete anything.
+    Yield,
 }
+
+/// Empty polls in a row with which a thread on a software device only offers the CPU to others; after that it
+/// sleeps for [`NAP`] between polls, because the machine may have no CPU to spare at all.
+const PATIENT_POLLS: u32 = 64;
+
+/// Short against the time a full queue takes a software device, which moves a few bytes per nanosecond at best.
+const NAP: Duration = Duration::from_micros(50);
 
 impl Idle {
     /// What suits a device of this kernel driver.
     pub(super) fn of_driver(driver: Option<&str>) -> Self {
         match driver {
-            Some("rdma_rxe" | "rxe" | "siw") => Self::YieldAfter(1),
+            Some("rdma_rxe" | "siw") => Self::Yield,
             _ => Self::Spin,
         }
     }
@@ -36,7 +44,7 @@ pub(super) fn drive(
     idle: Idle,
 ) -> Result<(), LoadError> {
     let mut seen = WorkerPhase::Waiting;
-    let mut empty_polls = 0;
+    let mut empty_polls: u32 = 0;
     loop {
         let phase = control.phase();
         if phase != seen {
@@ -52,13 +60,11 @@ pub(super) fn drive(
             empty_polls = 0;
             continue;
         }
-        empty_polls += 1;
+        empty_polls = empty_polls.saturating_add(1);
         match idle {
-            Idle::YieldAfter(polls) if empty_polls >= polls => {
-                empty_polls = 0;
-                std::thread::yield_now();
-            }
-            Idle::YieldAfter(_) | Idle::Spin => std::hint::spin_loop(),
+            Idle::Spin => std::hint::spin_loop(),
+            Idle::Yield if empty_polls <= PATIENT_POLLS => std::thread::yield_now(),
+            Idle::Yield => std::thread::sleep(NAP),
         }
     }
 }

@@ -40,8 +40,18 @@ pub(super) fn places(
             Place::None => Ok(Placement::default()),
             Place::Local => Ok(on_node(topology, own, own, here)),
             Place::Remote => {
-                let far = own.and_then(|own| farthest(topology, own));
-                Ok(on_node(topology, far, far, here))
+                let device = topology.rails.get(rail.0).map_or("", |rail| &rail.device);
+                let Some(own) = own else {
+                    return Err(LoadError::Other(format!(
+                        "placement remote: the NUMA node of {device} is not known"
+                    )));
+                };
+                let Some(far) = farthest(topology, own) else {
+                    return Err(LoadError::Other(format!(
+                        "placement remote: {device} is on node {own}, and no other node here has CPUs and memory"
+                    )));
+                };
+                Ok(on_node(topology, Some(far), Some(far), here))
             }
             Place::Nodes { cpu, mem } => {
                 known(topology, *cpu)?;
@@ -223,6 +233,15 @@ mod tests {
         let here = Here { allowed: Some(cpus("0-3")), ..Here::default() };
         assert!(bad(&Place::Nodes { cpu: 1, mem: 0 }, &here).contains("node 1 has no CPU"));
         assert!(bad(&Place::Cpus(cpus("6")), &here).contains("none of the CPUs 6"));
+    }
+
+    #[test]
+    fn remote_needs_another_node() {
+        let mut topology = topology();
+        topology.numa.pop();
+        let error =
+            places(&topology, &[RailId(0)], &Place::Remote, Role::Reader, &Here::default()).unwrap_err();
+        assert!(error.to_string().contains("r0 is on node 0, and no other node here"), "{error}");
     }
 
     #[test]

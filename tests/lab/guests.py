@@ -73,6 +73,11 @@ class Job:
                 raise LabError(f"{self} never printed {text!r}:\n{tail(self.out)}\n{tail(self.err)}")
             time.sleep(0.05)
 
+    def kill(self):
+        """Ends the script and all that it started."""
+        self.guest.run(f"kill -KILL -$(cat /mnt/{self.guest.name}/{self.number}.pid) || true")
+        self.wait(20)
+
     def __str__(self):
         return f"{self.guest.name}# {self.script.strip()}"
 
@@ -143,8 +148,8 @@ class Guest:
 
     def end_jobs(self):
         """Ends what a failed step left running."""
-        for number in [number for number, job in self._jobs.items() if not job.done.is_set()]:
-            self.run(f"kill -KILL -$(cat /mnt/{self.name}/{number}.pid) || true")
+        for job in [job for job in self._jobs.values() if not job.done.is_set()]:
+            job.kill()
 
     def stop(self):
         self._process.send_signal(signal.SIGKILL)

@@ -196,21 +196,22 @@ def mb(rates):
 def wrong_node(a, b, _):
     """a process bound to the wrong node is named once, with its PID and the mending command; bound rightly, not at all"""
     for node in (1, 0):
-        target = b.start(perftest_command(0, 14))
+        target = b.start(perftest_command(0, 60))
         wait_for_listener(target, PERFTEST_PORT)
-        reader = a.start(f"numactl --cpunodebind={node} --membind={node} {perftest_command(0, 14, 'b')}")
+        reader = a.start(f"numactl --cpunodebind={node} --membind={node} {perftest_command(0, 60, 'b')}")
         pid = int(a.run("until pidof ib_read_bw; do sleep 0.1; done"))
-        time.sleep(2)  # until its queue pair and its buffer are there
-        check = a.start("railscope check --for 5s --json").wait(40)
+        a.run(f"until rdma resource show qp | grep 'state RTS.* pid {pid} '; do sleep 0.1; done")
+        check = a.start("railscope check --for 5s --json").wait(60)
         report = report_of(check.out, "railscope check")
-        reader.succeed(60)
-        target.succeed(60)
+        expect(not reader.done.is_set(), f"ib_read_bw was gone before the check ended:\n{tail(reader.out)}")
+        reader.kill()
+        target.kill()
         found = [finding for finding in report["findings"] if finding["code"] == "cross-numa"]
         if node == node_of(0):
             expect(not found, f"bound to the rail's own node, and yet: {found}")
             print(f"  on node {node}: no cross-numa")
             continue
-        expect(len(found) == 1, f"expected one cross-numa, found {len(found)}: {found}; gaps: {report.get('gaps')}")
+        expect(len(found) == 1, f"expected one cross-numa, found {len(found)}: {found}; gaps:\n{gaps(report)}")
         told = found[0]
         print(f"  on node {node}: {told['message']}\n            advice: {told['advice']}")
         expect(check.status == 1, f"check with a warning exits with 1, this one with {check.status}")
@@ -218,6 +219,10 @@ def wrong_node(a, b, _):
         expect(str(pid) in re.findall(r"\d+", told["message"]), f"the message does not name PID {pid}")
         wanted = f"numactl --cpunodebind={node_of(0)} --membind={node_of(0)}"
         expect(wanted in told["advice"], f"the advice does not hold `{wanted}`")
+
+
+def gaps(report):
+    return "\n".join(f"    {gap['probe']}, {gap['subject']}: {gap['reason']}" for gap in report["gaps"])
 
 
 def replayed_outside(a, b, evidence):

@@ -48,6 +48,16 @@ pub struct RecordingStatus {
 }
 
 impl RecordingStatus {
+    fn new(path: PathBuf, bytes: u64) -> Self {
+        Self {
+            path,
+            frames: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
+            bytes: AtomicU64::new(bytes),
+            last_error: Mutex::new(None),
+        }
+    }
+
     /// The file.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -96,13 +106,7 @@ impl<S: FrameSource> Recorded<S> {
             None => WhenFull::LeaveOut,
         };
         let writer = Writer::create(path, session)?;
-        let status = Arc::new(RecordingStatus {
-            path: path.to_owned(),
-            frames: AtomicU64::new(0),
-            lost: AtomicU64::new(0),
-            bytes: AtomicU64::new(writer.bytes()),
-            last_error: Mutex::new(None),
-        });
+        let status = Arc::new(RecordingStatus::new(path.to_owned(), writer.bytes()));
         let (to_writer, frames) = sync_channel(MOST_WAITING);
         let writer = std::thread::Builder::new()
             .name("recorder".into())
@@ -212,5 +216,44 @@ fn write(mut writer: Writer, frames: &Receiver<Arc<Frame>>, status: &RecordingSt
                 return;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RecordingStatus, write};
+    use crate::session::writer::Writer;
+    use probes::model::{Frame, Session, Topology};
+    use std::sync::Arc;
+    use std::sync::mpsc::sync_channel;
+
+    #[test]
+    fn what_a_full_disk_swallows_is_counted_and_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.rsz");
+        let session = Session {
+            generated_by: "railscope test".into(),
+            started_unix_ms: None,
+            interval_ns: 100_000_000,
+            hosts: vec![Arc::new(Topology::default())],
+            clock_offset_ns: None,
+            simulated: None,
+        };
+        let mut writer = Writer::create(&path, Arc::new(session)).unwrap();
+        let status = RecordingStatus::new(path.clone(), 0);
+        let (to_writer, frames) = sync_channel(100);
+        for seq in 0..15 {
+            to_writer.send(Arc::new(Frame { seq, at_ns: seq * 100_000_000, ..Frame::default() })).unwrap();
+        }
+        drop(to_writer);
+        assert_eq!(status.trouble(), None);
+        writer.take_file_away(&path);
+        write(writer, &frames, &status);
+        let trouble = status.trouble().unwrap();
+        assert!(
+            trouble.contains("a.rsz: 15 frames are not in the recording: cannot be written: "),
+            "{trouble}"
+        );
+        assert_eq!(status.frames(), 0);
     }
 }

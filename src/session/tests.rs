@@ -202,6 +202,55 @@ fn equal_sessions_give_equal_files() {
 }
 
 #[test]
+fn a_recording_that_still_goes_on_can_be_read_up_to_its_last_whole_block() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.rsz");
+    let mut live = Recorded::create(story(25), &path).unwrap();
+    let shown: Vec<Frame> = (0..25).map(|_| live.next_frame().unwrap().unwrap()).collect();
+    let status = live.status();
+    while status.frames() < 20 {
+        std::thread::yield_now();
+    }
+    let mut replay = Replay::open(&path).unwrap();
+    let read = frames(&mut replay);
+    // the last block too, if it was idle for a second meanwhile
+    assert!(read.len() == 20 || read.len() == 25, "{}", read.len());
+    assert_eq!(read, shown[..read.len()]);
+    assert_eq!(
+        replay.warning().as_deref(),
+        Some("has no end mark: its recording was cut off, or still goes on")
+    );
+    drop(live);
+    assert_eq!(status.frames(), 25);
+    assert_eq!(status.bytes(), std::fs::metadata(&path).unwrap().len());
+    assert_eq!(Replay::open(&path).unwrap().warning(), None);
+}
+
+#[test]
+fn a_file_of_the_first_format_still_opens() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions/format-1.rsz");
+    let mut replay = Replay::open(&path).unwrap();
+    let session = replay.session();
+    assert_eq!(session.topology().rails[1].device, "mlx5_1");
+    assert_eq!(session.topology().rails[1].line_gbit_per_s, Some(400.0));
+    let frames = frames(&mut replay);
+    assert_eq!(replay.warning(), None);
+    assert_eq!(frames.iter().map(|frame| frame.seq).collect::<Vec<_>>(), (0..31).collect::<Vec<_>>());
+    let rail = &frames[30].rails[0];
+    assert_eq!(rail.rx_bytes, Some(30 * 4_900_000_001));
+    assert_eq!(rail.counters, [Some(30), None]);
+    assert_eq!((rail.legs[0].link_up, rail.legs[0].active), (Some(true), Some(false)));
+    assert_eq!(frames[20].rails[0].state.as_deref(), Some("DOWN"));
+    assert_eq!(frames[8].rails[0].tx_bytes, None);
+    assert_eq!(frames[2].processes.as_ref().unwrap()[0].pid, 4711);
+    assert_eq!(frames[30].load.as_ref().unwrap().workers[0].cpus.as_ref().unwrap().to_string(), "0-3");
+    let worker = &frames[30].workers[0];
+    assert_eq!((worker.phase, worker.bytes), (WorkerPhase::Measuring, 30 * 65_536_000));
+    assert_eq!(worker.errors["RETRY_EXC_ERR"], 1);
+    assert_eq!(replay.seek(frames[25].at_ns).unwrap().sums[0].frames, 20);
+}
+
+#[test]
 fn two_hosts_share_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("two.rsz");
@@ -214,7 +263,7 @@ fn two_hosts_share_a_file() {
 
 #[test]
 fn a_file_cut_anywhere_opens_up_to_its_last_whole_block_or_is_refused() {
-    let (folder, path) = story_file(31);
+    let (folder, path) = story_file(12);
     let whole = frames(&mut Replay::open(&path).unwrap());
     let bytes = std::fs::read(&path).unwrap();
     let cut_path = folder.path().join("cut.rsz");
@@ -239,7 +288,7 @@ fn a_file_cut_anywhere_opens_up_to_its_last_whole_block_or_is_refused() {
         }
     }
     kept.dedup();
-    assert_eq!(kept, [0, 10, 20, 30, 31]);
+    assert_eq!(kept, [0, 10, 12]);
 }
 
 #[test]
@@ -248,7 +297,11 @@ fn a_flipped_bit_never_panics_and_never_goes_unnoticed() {
     let whole = frames(&mut Replay::open(&path).unwrap());
     let bytes = std::fs::read(&path).unwrap();
     let bad_path = folder.path().join("bad.rsz");
-    for at in 0..bytes.len() {
+    // every byte of what surrounds the packed text, and every ninth of the text itself
+    let places = super::container::index(&mut std::io::Cursor::new(&bytes)).unwrap().places;
+    let near_a_border = |at: usize| places.iter().any(|place| (at as u64).abs_diff(place.at) < 16);
+    let tail = bytes.len() - 64;
+    for at in (0..bytes.len()).filter(|at| at % 9 == 0 || *at > tail || near_a_border(*at)) {
         let mut bad = bytes.clone();
         bad[at] ^= 1 << (at % 8);
         std::fs::write(&bad_path, &bad).unwrap();
@@ -452,7 +505,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_session_is_read_back_to_the_last_bit(listed in prop::collection::vec(any_frame(), 0..24)) {

@@ -132,11 +132,13 @@ impl Writer {
     ///
     /// Something could not be written.
     pub(super) fn finish(&mut self) -> Result<(), Lost> {
-        self.flush()?;
+        let flushed = self.flush();
         let table = container::seek_table(&self.entries);
-        self.file.write_all(&table).map_err(|cause| Lost { frames: 0, cause: self.undo(cause) })?;
-        self.end += table.len() as u64;
-        Ok(())
+        let ended = self.file.write_all(&table).map_err(|cause| Lost { frames: 0, cause: self.undo(cause) });
+        if ended.is_ok() {
+            self.end += table.len() as u64;
+        }
+        flushed.and(ended)
     }
 
     fn begin(&mut self, at_ns: u64) -> Open {
@@ -176,5 +178,57 @@ impl Writer {
             (1, Some(offset)) => frame.at_ns.saturating_add_signed(offset),
             _ => frame.at_ns,
         }
+    }
+}
+
+#[cfg(test)]
+impl Writer {
+    /// Every write fails from now on, until the file is given back.
+    pub(super) fn take_file_away(&mut self, path: &Path) -> File {
+        let read_only = File::open(path).expect("the file is there");
+        std::mem::replace(&mut self.file, read_only)
+    }
+
+    pub(super) fn give_file_back(&mut self, file: File) {
+        self.file = file;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Writer;
+    use crate::session::{FrameSource, Replay};
+    use probes::model::{Frame, Session, Topology};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_block_that_cannot_be_written_is_counted_and_the_next_one_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.rsz");
+        let session = Session {
+            generated_by: "railscope test".into(),
+            started_unix_ms: None,
+            interval_ns: 500_000_000,
+            hosts: vec![Arc::new(Topology::default())],
+            clock_offset_ns: None,
+            simulated: None,
+        };
+        let mut writer = Writer::create(&path, Arc::new(session)).unwrap();
+        // two frames a block
+        let frame = |seq| Arc::new(Frame { seq, at_ns: seq * 500_000_000, ..Frame::default() });
+        let mut push = |seqs: std::ops::Range<u64>, writer: &mut Writer| {
+            let lost = seqs.filter_map(|seq| writer.push(&frame(seq)).err()).map(|lost| lost.frames);
+            lost.sum::<u64>()
+        };
+        assert_eq!(push(0..3, &mut writer), 0);
+        let file = writer.take_file_away(&path);
+        assert_eq!(push(3..5, &mut writer), 2, "frames 2 and 3");
+        writer.give_file_back(file);
+        assert_eq!(push(5..8, &mut writer), 0);
+        writer.finish().unwrap();
+        let mut replay = Replay::open(&path).unwrap();
+        let seqs = std::iter::from_fn(|| replay.next_frame().unwrap()).map(|frame| frame.seq);
+        assert_eq!(seqs.collect::<Vec<_>>(), [0, 1, 4, 5, 6, 7]);
+        assert_eq!(replay.warning(), None);
     }
 }

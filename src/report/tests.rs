@@ -3,8 +3,8 @@ use crate::rules::testing::{Traffic, bonded, described, process, rail, session, 
 use crate::rules::{Limits, Severity};
 use crate::timeline::Timeline;
 use probes::model::{
-    Frame, Gap, Gid, GidChoice, GidType, Hop, Load, LoadOp, LoadOrigin, PerfFrame, Rail, RailFrame, RailId,
-    Simulation, Topology, Worker, WorkerFrame, WorkerPhase,
+    Frame, Gap, Gid, GidChoice, GidType, Hop, LegFrame, Load, LoadOp, LoadOrigin, PerfFrame, Rail, RailFrame,
+    RailId, Simulation, Topology, Worker, WorkerFrame, WorkerPhase,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -202,4 +202,49 @@ fn what_is_simulated_says_so() {
     let report = build(&Timeline::new(Arc::new(header)), &Limits::default(), &[]);
     assert!(report.to_string().contains("SIMULATED: scenario mixed, seed 7"), "{report}");
     assert_eq!(serde_json::to_value(&report).unwrap()["simulated"]["scenario"], "mixed");
+}
+
+/// Frames as no honest recording holds them.
+fn any_frame() -> impl proptest::strategy::Strategy<Value = Frame> {
+    use proptest::collection::vec;
+    use proptest::option::of;
+    use proptest::prelude::{Strategy, any};
+    let leg = || of(any::<u64>()).prop_map(|rx_rdma_bytes| LegFrame { rx_rdma_bytes, ..LegFrame::default() });
+    let rail =
+        (of(any::<u64>()), of(any::<u64>()), vec(leg(), 0..4)).prop_map(|(rx_bytes, tx_bytes, legs)| {
+            RailFrame { rx_bytes, tx_bytes, legs, ..RailFrame::default() }
+        });
+    let worker = (of(0..9_usize), any::<u64>()).prop_map(|(rail, bytes)| WorkerFrame {
+        rail: rail.map(RailId),
+        phase: WorkerPhase::Measuring,
+        bytes,
+        operations: bytes,
+        perf: PerfFrame { cycles: Some(bytes), instructions: Some(0), ..PerfFrame::default() },
+        ..WorkerFrame::default()
+    });
+    (vec(rail, 0..4), vec(worker, 0..4), 0..u64::MAX, any::<bool>()).prop_map(
+        |(rails, workers, at_ns, loaded)| {
+            let load = loaded.then(|| Arc::new(described(LoadOp::Write)));
+            let far = Arc::new(vec![process(1, "mlx5_9", "9"), process(1, "mlx5_2", "0")]);
+            Frame { at_ns, rails, workers, load, processes: Some(far), ..Frame::default() }
+        },
+    )
+}
+
+proptest::proptest! {
+    #[test]
+    fn whatever_the_frames_hold_the_report_has_finite_numbers(
+        frames in proptest::collection::vec(any_frame(), 0..12)
+    ) {
+        let mut timeline = Timeline::new(Arc::new(session(slow_node().0)));
+        frames.into_iter().for_each(|frame| timeline.push(frame));
+        let report = build(&timeline, &Limits::default(), &[]);
+        for rail in &report.rails {
+            for rate in [rail.rx_gb_per_s, rail.tx_gb_per_s, rail.load_gb_per_s].into_iter().flatten() {
+                proptest::prop_assert!(rate.is_finite() && rate >= 0.0);
+            }
+        }
+        serde_json::to_string(&report).unwrap();
+        proptest::prop_assert!(!report.to_string().contains("NaN"));
+    }
 }

@@ -1,11 +1,11 @@
 //! `bond-leg-imbalance`, `bond-leg-down`: a bond whose traffic, or whose link, is on one leg only.
 
-use super::means::{held, in_direction, latest_load};
+use super::means::{OVER, held, in_direction, latest_load};
 use super::wording::{list, rate, rounded, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings;
 use crate::timeline::{HostTimeline, LegSums, Sum, Timeline};
-use probes::model::{Bond, Leg, LoadOp, Rail, RailId, Topology};
+use probes::model::{Bond, Leg, Load, LoadOp, Rail, RailId, Topology};
 use serde_json::{Map, Value};
 
 /// The rules of this file.
@@ -67,62 +67,92 @@ fn imbalance(id: RailId, rail: &Rail, bond: &Bond, timeline: &Timeline, limits: 
     if !lets_every_leg_carry(bond) {
         return None;
     }
-    let line = ceilings::line_raw_gb_per_s(rail)?;
-    let moving_gb_per_s = limits.moving_share * line;
-    let judged = |sum: &Sum| {
-        held(timeline.session(), limits, sum) && sum.mean_gb_per_s().is_some_and(|gb| gb >= moving_gb_per_s)
+    let line_gb_per_s = ceilings::line_raw_gb_per_s(rail)?;
+    let moving_gb_per_s = limits.moving_share * line_gb_per_s;
+    let op = latest_load(timeline).filter(|load| drives(load, rail)).map(|load| load.op);
+    let moved = |legs: &[LegSums]| {
+        let moved = Moved::of(legs, op.unwrap_or_else(|| busier(legs)))?;
+        let enough = moved.total.mean_gb_per_s().is_some_and(|gb| gb >= moving_gb_per_s);
+        (enough && held(timeline.session(), limits, &moved.total)).then_some(moved)
     };
-    let session = timeline.local().sums().rails.get(id.0).map(|sums| sums.legs.clone());
-    let window = last_minute(timeline.local(), id, bond.legs.len(), moving_gb_per_s);
-    let (op, legs) = [Some(window), session].into_iter().flatten().find_map(|legs| {
-        let op = latest_load(timeline).map_or_else(|| busier(&legs), |load| load.op);
-        let legs: Vec<Sum> = legs.iter().map(|leg| in_direction(leg, op)).collect();
-        judged(&total(&legs)?).then_some((op, legs))
-    })?;
-    let total = total(&legs)?;
-    let (at, busiest) = legs.iter().enumerate().max_by(|a, b| a.1.bytes.total_cmp(&b.1.bytes))?;
-    let share = busiest.bytes / total.bytes;
-    if share <= limits.leg_share {
-        return None;
+    let now = moved(&last_minute(timeline.local(), id, bond.legs.len(), moving_gb_per_s));
+    if let Some(found) = now.as_ref().and_then(|now| now.judge(rail, bond, line_gb_per_s, limits)) {
+        return Some(found);
     }
-    let rates: Vec<f64> = legs.iter().map(|leg| leg.mean_gb_per_s().unwrap_or_default()).collect();
-    let comes = if op == LoadOp::Read { "receives" } else { "sends" };
-    let message = format!(
-        "{}: one leg carries nearly everything: {} {comes} {} of {} GB/s, {:.0} % (limit {:.0} %); {} could \
-         carry {:.1} GB/s together",
-        rail.device,
-        bond.legs[at].netdev,
-        rate(rates[at]),
-        rate(total.mean_gb_per_s()?),
-        share * 100.0,
-        limits.leg_share * 100.0,
-        list(bond.legs.iter().map(|leg| leg.netdev.as_str())),
-        line,
-    );
-    let by_leg: Map<String, Value> =
-        bond.legs.iter().zip(&rates).map(|(leg, gb)| (leg.netdev.clone(), rounded(*gb).into())).collect();
-    Some(
-        Finding::new("bond-leg-imbalance", Severity::Warning, [&rail.device], message)
-            .with("leg", bond.legs[at].netdev.clone())
-            .with("leg_share", rounded(share))
-            .with("limit_share", limits.leg_share)
-            .with("legs_gb_per_s", by_leg)
-            .with("total_gb_per_s", total.mean_gb_per_s().map(rounded))
-            .with("line_raw_gb_per_s", rounded(line))
-            .with("moving_limit_gb_per_s", rounded(moving_gb_per_s))
-            .with("direction", if op == LoadOp::Read { "received" } else { "sent" })
-            .with("lag_port_select", bond.lag_port_select.clone())
-            .advise(advice(bond, op)),
-    )
+    let earlier = moved(&timeline.local().sums().rails.get(id.0)?.legs)?;
+    let mut found = earlier.judge(rail, bond, line_gb_per_s, limits)?;
+    found.message.push_str(if now.is_none() { ", over the whole session" } else { OVER });
+    Some(found)
 }
 
-/// Modes in which every leg may carry traffic at once, with every leg ready to
+fn drives(load: &Load, rail: &Rail) -> bool {
+    load.devices.is_empty() || load.devices.contains(&rail.device)
+}
+
+/// What the legs moved in one direction.
+struct Moved {
+    op: LoadOp,
+    legs: Vec<Sum>,
+    total: Sum,
+}
+
+impl Moved {
+    /// `None` when nothing moved, or a leg was not readable, since then no share can be told.
+    fn of(legs: &[LegSums], op: LoadOp) -> Option<Self> {
+        let legs: Vec<Sum> = legs.iter().map(|leg| in_direction(leg, op)).collect();
+        let mut total = *legs.first()?;
+        total.bytes = legs.iter().map(|leg| leg.bytes).sum();
+        let readable = legs.iter().all(|leg| leg.count > 0);
+        (readable && total.bytes > 0.0).then_some(Self { op, legs, total })
+    }
+
+    fn judge(&self, rail: &Rail, bond: &Bond, line_gb_per_s: f64, limits: &Limits) -> Option<Finding> {
+        let (at, busiest) = self.legs.iter().enumerate().max_by(|a, b| a.1.bytes.total_cmp(&b.1.bytes))?;
+        let share = busiest.bytes / self.total.bytes;
+        if share <= limits.leg_share {
+            return None;
+        }
+        let names = || bond.legs.iter().map(|leg| leg.netdev.as_str());
+        let (comes, direction) = match self.op {
+            LoadOp::Read => ("receives", "received"),
+            LoadOp::Write => ("sends", "sent"),
+        };
+        let total = self.total.mean_gb_per_s()?;
+        let message = format!(
+            "{}: one leg carries nearly everything: {} {comes} {} of {} GB/s, {:.0} % (limit {:.0} %); {} \
+             could carry {line_gb_per_s:.1} GB/s together",
+            rail.device,
+            bond.legs.get(at)?.netdev,
+            rate(busiest.mean_gb_per_s()?),
+            rate(total),
+            share * 100.0,
+            limits.leg_share * 100.0,
+            list(names()),
+        );
+        let by_leg: Map<String, Value> = names()
+            .zip(&self.legs)
+            .map(|(name, leg)| (name.to_owned(), leg.mean_gb_per_s().map(rounded).into()))
+            .collect();
+        Some(
+            Finding::new("bond-leg-imbalance", Severity::Warning, [&rail.device], message)
+                .with("leg", bond.legs[at].netdev.clone())
+                .with("leg_share", rounded(share))
+                .with("limit_share", limits.leg_share)
+                .with("legs_gb_per_s", by_leg)
+                .with("total_gb_per_s", rounded(total))
+                .with("line_raw_gb_per_s", rounded(line_gb_per_s))
+                .with("moving_limit_gb_per_s", rounded(limits.moving_share * line_gb_per_s))
+                .with("direction", direction)
+                .with("lag_port_select", bond.lag_port_select.clone())
+                .advise(advice(bond, self.op)),
+        )
+    }
+}
+
+/// Modes in which every leg may send and receive at once, with every leg ready to
 /// (Documentation/networking/bonding.rst, "mode").
 fn lets_every_leg_carry(bond: &Bond) -> bool {
-    let all = matches!(
-        bond.mode.as_deref(),
-        Some("802.3ad" | "balance-rr" | "balance-xor" | "balance-tlb" | "balance-alb")
-    );
+    let all = matches!(bond.mode.as_deref(), Some("802.3ad" | "balance-rr" | "balance-xor" | "balance-alb"));
     let ready = |leg: &Leg| leg.link_up != Some(false) && leg.active != Some(false);
     all && bond.legs.len() >= 2 && bond.legs.iter().all(ready)
 }
@@ -140,18 +170,6 @@ fn last_minute(timeline: &HostTimeline, id: RailId, legs: usize, moving_gb_per_s
         }
     }
     sums
-}
-
-/// All legs together; `None` when one of them was not readable, since then no share can be told.
-fn total(legs: &[Sum]) -> Option<Sum> {
-    let mut total = *legs.first().filter(|first| first.count > 0)?;
-    for leg in &legs[1..] {
-        if leg.count == 0 {
-            return None;
-        }
-        total.bytes += leg.bytes;
-    }
-    (total.bytes > 0.0).then_some(total)
 }
 
 /// Without a load: the direction in which more moves.

@@ -16,6 +16,9 @@ pub(super) enum Over {
     Session,
 }
 
+/// What a message about the whole session adds where the last minute was fine.
+pub(super) const OVER: &str = ", over the whole session, not in its last minute";
+
 /// Rates of one rail under load.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct UnderLoad {

@@ -1,6 +1,6 @@
 //! `rail-imbalance`: under load, a rail is far below the median of the rails that could do as much.
 
-use super::means::{Over, UnderLoad, held, load_direction};
+use super::means::{OVER, Over, UnderLoad, held, load_direction};
 use super::wording::{list, rate, rounded};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings::Ceilings;
@@ -18,15 +18,19 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
     let Some(op) = load_direction(timeline) else {
         return Vec::new();
     };
-    alike(topology)
-        .into_iter()
-        .filter_map(|group| {
-            [Over::Window, Over::Session].into_iter().find_map(|over| {
-                let rates = rates(&group, timeline, limits, op, over);
-                (rates.len() >= 2).then(|| judge(topology, &rates, limits, op, over))
-            })?
-        })
-        .collect()
+    let judge_group = |group: Vec<RailId>| {
+        let now = rates(&group, timeline, limits, op, Over::Window);
+        if let Some(found) = judge(topology, &now, limits, op) {
+            return Some(found);
+        }
+        // what was slow earlier belongs into the report of the session, and says that it is over
+        let earlier = rates(&group, timeline, limits, op, Over::Session);
+        let mut found = judge(topology, &earlier, limits, op)?;
+        let over = if now.len() < 2 { ", over the whole session" } else { OVER };
+        found.message.push_str(over);
+        Some(found)
+    };
+    alike(topology).into_iter().filter_map(judge_group).collect()
 }
 
 /// Rails in groups of the same lowest ceiling; a rail without a known ceiling is in none.
@@ -75,14 +79,8 @@ fn rates(
         .collect()
 }
 
-fn judge(
-    topology: &Topology,
-    rates: &[(RailId, f64)],
-    limits: &Limits,
-    op: LoadOp,
-    over: Over,
-) -> Option<Finding> {
-    let median = median(rates)?;
+fn judge(topology: &Topology, rates: &[(RailId, f64)], limits: &Limits, op: LoadOp) -> Option<Finding> {
+    let median = median(rates).filter(|_| rates.len() >= 2)?;
     let slow: Vec<&(RailId, f64)> =
         rates.iter().filter(|(_, rate)| *rate < limits.imbalance_share * median).collect();
     let slowest = slow.iter().map(|(_, rate)| *rate).reduce(f64::min)?;
@@ -94,12 +92,11 @@ fn judge(
     let each = list(slow.iter().map(|(id, gb)| format!("{} {moves} {} GB/s", name(*id), rate(*gb))));
     let message = format!(
         "{each}; the median of {} rails that could do as much is {} GB/s, so the slowest is at {:.2} of it \
-         (limit {:.2}){}",
+         (limit {:.2})",
         rates.len(),
         rate(median),
         slowest / median,
         limits.imbalance_share,
-        if over == Over::Session { ", over the whole session" } else { "" },
     );
     let by_rail: Map<String, Value> =
         rates.iter().map(|(id, gb)| (name(*id).to_owned(), rounded(*gb).into())).collect();
@@ -184,6 +181,15 @@ mod tests {
         let short =
             Traffic { rx_gb_per_s: vec![vec![49.0, 49.0, 24.5]; 2], ..Traffic::loaded(&[49.0, 49.0, 24.5]) };
         assert_eq!(named(&found(&RULE, &three(), &short)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_was_slow_more_than_a_minute_ago_is_said_to_be_over() {
+        let mut rates = vec![vec![49.0, 49.0, 10.0]; 60];
+        rates.extend(vec![vec![49.0, 49.0, 49.0]; 70]);
+        let found = found(&RULE, &three(), &Traffic { rx_gb_per_s: rates, ..Traffic::loaded(&[]) });
+        assert_eq!(named(&found), ["rail-imbalance mlx5_2"]);
+        assert!(found[0].message.ends_with("over the whole session, not in its last minute"), "{found:?}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The table of the rails.
 
 use super::super::{LegRow, RailRow, Report};
-use super::wrap::clip;
+use super::wrap::{Wrapped, clip};
 use std::fmt::{self, Formatter};
 
 /// Widest device name that is printed whole.
@@ -65,7 +65,8 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
     );
     writeln!(f, "{}", line.trim_end())?;
     if !total.left_out.is_empty() {
-        writeln!(f, "not in the total, since implausible: {}", total.left_out.join(", "))?;
+        let devices = total.left_out.join(", ");
+        write!(f, "{}", Wrapped { lead: "not in the total, since implausible: ", text: &devices })?;
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ impl Default for Timing {
     fn default() -> Self {
         Self {
             answer: Duration::from_secs(5),
-            opening: Duration::from_secs(60),
+            opening: Duration::from_mins(1),
             keep_alive: Duration::from_millis(500),
             silence: Duration::from_secs(3),
             farewell: Duration::from_secs(2),
@@ -260,7 +260,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn two_live_ends_stay_together_without_a_word() {
         let (mut a, _b) = two_ends().await;
-        let hour = std::time::Duration::from_secs(3600);
+        let hour = std::time::Duration::from_hours(1);
         let late = a.next_within(hour, "anything").await.unwrap_err();
         assert!(matches!(late, PeerError::Late { .. }), "{late}");
     }

@@ -48,6 +48,7 @@ impl Plan {
     }
 
     /// The port of each line on the given end.
+    #[must_use]
     pub fn ports(&self, role: Role) -> impl ExactSizeIterator<Item = &Port> {
         self.lines.iter().map(move |line| match role {
             Role::Reader => &line.client,

@@ -1,0 +1,68 @@
+//! What one picture costs: sixty-four rails with a minute of frames at ten a second. Two milliseconds are the limit.
+
+use probes::model::{Frame, LinkLayer, Rail, RailFrame, Session, Topology};
+use railscope::app::{App, How, Msg};
+use railscope::view::{self, Theme};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use std::sync::Arc;
+
+fn main() {
+    divan::main();
+}
+
+fn app(rails: usize) -> App {
+    let rail = |n: usize| Rail {
+        device: format!("mlx5_{n}"),
+        port: 1,
+        state: Some("ACTIVE".into()),
+        link_layer: Some(LinkLayer::Ethernet),
+        line_gbit_per_s: Some(400.0),
+        path_mtu: Some(4096),
+        numa_node: Some(u32::from(n >= rails / 2)),
+        ..Rail::default()
+    };
+    let session = Session {
+        generated_by: String::new(),
+        started_unix_ms: None,
+        interval_ns: 100_000_000,
+        hosts: vec![Arc::new(Topology { rails: (0..rails).map(rail).collect(), ..Topology::default() })],
+        clock_offset_ns: None,
+        simulated: None,
+    };
+    let mut app = App::new(Arc::new(session), How::default(), Theme::default());
+    for seq in 0..600 {
+        app.update(Msg::Frame(Arc::new(frame(rails, seq))));
+    }
+    app.prepare();
+    app
+}
+
+fn frame(rails: usize, seq: u64) -> Frame {
+    let rail = |n: usize| RailFrame {
+        rx_bytes: Some(seq * (4_000_000_000 + 10_000_000 * n as u64)),
+        tx_bytes: Some(seq * 40_000_000),
+        ..RailFrame::default()
+    };
+    Frame { seq, at_ns: seq * 100_000_000, rails: (0..rails).map(rail).collect(), ..Frame::default() }
+}
+
+#[divan::bench(args = [(8, 80, 24), (8, 200, 60), (64, 80, 24), (64, 200, 60)])]
+fn draw(bencher: divan::Bencher, (rails, width, height): (usize, u16, u16)) {
+    let app = app(rails);
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a test backend cannot fail");
+    bencher.bench_local(|| {
+        terminal.draw(|frame| view::draw(&app, frame)).expect("a test backend cannot fail");
+    });
+}
+
+#[divan::bench(args = [8, 64])]
+fn judge(bencher: divan::Bencher, rails: usize) {
+    let mut app = app(rails);
+    let mut seq = 600;
+    bencher.bench_local(|| {
+        app.update(Msg::Frame(Arc::new(frame(rails, seq))));
+        seq += 1;
+        app.prepare();
+    });
+}

@@ -39,6 +39,10 @@ fn identity(app: &App) -> Vec<Segment> {
         pieces.push(Segment::new(&app.how().title, theme.plain(), 0));
     }
     pieces.push(Segment::new(host.hostname.as_deref().unwrap_or("host unknown"), theme.strong(), 0));
+    if let Some(peer) = session.hosts.get(1) {
+        let name = peer.host.hostname.as_deref().unwrap_or("host unknown");
+        pieces.push(Segment::new(format!("with {name}"), theme.plain(), 1));
+    }
     pieces.push(Segment::new(host.kernel.as_deref().unwrap_or_default(), theme.dim(), 3));
     pieces.push(Segment::new(host.cpu_model.as_deref().unwrap_or_default(), theme.dim(), 4));
     pieces

@@ -1,5 +1,8 @@
 //! The rails: grouped by NUMA node, one bar each.
 
+mod legs;
+mod lines;
+
 use super::badges;
 use super::columns::Columns;
 use super::figure::{self, Figure, Kind};
@@ -8,8 +11,9 @@ use super::units::{memory, percent};
 use crate::app::{App, Focus};
 use crate::ceilings::Ceilings;
 use crate::rules::Severity;
-use crate::timeline::{HostTimeline, LegRates};
-use probes::model::{Leg, Rail, RailId, Topology};
+use crate::timeline::HostTimeline;
+use lines::{Legs, Line};
+use probes::model::{Rail, RailId, Topology};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -20,15 +24,6 @@ use widgets::{Mark, RailBar, Trend, clip, width};
 
 /// From so many lines on, blank lines between nodes cost no finding its place.
 const ROOMY: u16 = 20;
-
-/// One line of this part of the screen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Line {
-    Blank,
-    Node { group: usize },
-    Rail { id: RailId, position: usize },
-    Leg { id: RailId, leg: usize },
-}
 
 /// The rails of a session, laid out for a height.
 pub struct Rails<'a> {
@@ -43,8 +38,8 @@ pub struct Rails<'a> {
 }
 
 impl<'a> Rails<'a> {
-    /// Lays the rails out for a screen of this width: with the bonds' legs, and blank lines between nodes, where
-    /// `height` has room for them.
+    /// Lays the rails out for a screen of this width: with all legs of bonds, and blank lines between nodes, where
+    /// `height` has room for them, and always with the legs of the selected rail.
     #[must_use]
     pub fn new(app: &'a App, width: u16, height: u16) -> Self {
         let topology = app.shown().session().topology();
@@ -57,11 +52,12 @@ impl<'a> Rails<'a> {
             longest(&|rail| rail.netdev.as_deref().map_or(0, widgets::width)),
         );
         let roomy = height >= ROOMY;
-        let lines = [(true, roomy), (true, false), (false, roomy)]
+        let selected = app.selection().rail.map_or(Legs::None, Legs::One);
+        let lines = [(Legs::All, roomy), (Legs::All, false), (selected, roomy)]
             .into_iter()
-            .map(|(legs, blanks)| lines(topology, host, &groups, legs, blanks))
+            .map(|(legs, blanks)| lines::of(topology, host, &groups, legs, blanks))
             .find(|lines| lines.len() <= usize::from(height))
-            .unwrap_or_else(|| lines(topology, host, &groups, false, false));
+            .unwrap_or_else(|| lines::of(topology, host, &groups, selected, false));
         let ceilings: Vec<_> = topology.rails.iter().map(Ceilings::of).collect();
         let unbounded = topology.rails_with_id().filter(|(id, _)| ceilings[id.0].lowest().is_none());
         let largest_seen_gb_per_s = unbounded
@@ -251,54 +247,6 @@ impl<'a> Rails<'a> {
         (&bar).render(area, buffer);
     }
 
-    fn leg(&self, id: RailId, at: usize, row: Rect, buffer: &mut Buffer) {
-        let theme = self.app.theme();
-        let Some(bond) = &self.topology.rails[id.0].bond else { return };
-        let Some(leg) = bond.legs.get(at) else { return };
-        let last = at + 1 == bond.legs.len();
-        let [_, name, _, _, bar, ..] = self.columns.starts().map(|start| row.x + start);
-        let branch = if last { theme.pick("└", "`") } else { theme.pick("├", "|") };
-        let text = format!("{branch} {} {}", leg.netdev, self.leg_state(id, at, leg));
-        let room = usize::from(bar.saturating_sub(name + 1));
-        buffer.set_string(name, row.y, clip(&text, room, theme.symbols), theme.dim());
-        let kind = Figure::of(self.host, self.topology, id).rate().map_or(Kind::Rx, |(kind, _)| kind);
-        let rates = legs(self.host, id).and_then(|legs| legs.get(at).copied()).unwrap_or_default();
-        let rate = if kind.is_inward() { rates.rx_gb_per_s } else { rates.tx_gb_per_s };
-        let scale = self.leg_ceiling(id, leg).unwrap_or_else(|| self.scale(id));
-        let text = rate.map_or_else(String::new, |rate| {
-            let of = self.leg_ceiling(id, leg).map(|most| percent(rate / most)).unwrap_or_default();
-            let word = if kind.is_inward() { Kind::Rx } else { Kind::Tx }.word();
-            format!("{word:<5} {:>6} {of:>4}", self.app.unit().text(rate))
-        });
-        let widget = RailBar {
-            share: rate.and_then(|rate| share(rate, scale)),
-            marks: &[],
-            text: &text,
-            absent: "no data",
-            style: theme.dim(),
-            track: theme.dim(),
-            symbols: theme.symbols,
-        };
-        (&widget).render(Rect { x: bar, width: self.columns.bar, ..row }, buffer);
-    }
-
-    /// What the leg could carry: its link speed, less the share that headers take on this rail.
-    fn leg_ceiling(&self, id: RailId, leg: &Leg) -> Option<f64> {
-        let ceilings = self.ceilings[id.0];
-        Some(leg.speed_gbit_per_s? / 8.0 * ceilings.line? / ceilings.line_raw?)
-    }
-
-    fn leg_state(&self, id: RailId, at: usize, leg: &Leg) -> String {
-        let read = self.host.frames().rev().find_map(|frame| frame.rails.get(id.0)?.legs.get(at));
-        let link_up = read.and_then(|leg| leg.link_up).or(leg.link_up);
-        let active = read.and_then(|leg| leg.active).or(leg.active);
-        match (link_up, active) {
-            (Some(false), _) => "link down".into(),
-            (_, Some(false)) => "not active".into(),
-            _ => leg.speed_gbit_per_s.map(|gbit| format!("{gbit:.0}G")).unwrap_or_default(),
-        }
-    }
-
     fn state(&self, id: RailId, rail: &Rail) -> (String, Style) {
         let theme = self.app.theme();
         if self.host.latest().and_then(|frame| frame.rails.get(id.0)).is_some_and(|rail| rail.lost) {
@@ -336,39 +284,4 @@ fn share(gb_per_s: f64, scale: f64) -> Option<f64> {
 /// The device, and its port where that is not the first.
 fn name(rail: &Rail) -> String {
     if rail.port <= 1 { rail.device.clone() } else { format!("{}:{}", rail.device, rail.port) }
-}
-
-/// The legs' rates as they were read last.
-fn legs(host: &HostTimeline, id: RailId) -> Option<&[LegRates]> {
-    host.intervals()
-        .rev()
-        .filter_map(|interval| interval.rails.get(id.0))
-        .map(|rates| rates.legs.as_slice())
-        .find(|legs| !legs.is_empty())
-}
-
-fn lines(
-    topology: &Topology,
-    host: &HostTimeline,
-    groups: &[Group],
-    with_legs: bool,
-    blanks: bool,
-) -> Vec<Line> {
-    let mut lines = Vec::new();
-    let mut position = 0;
-    for (at, group) in groups.iter().enumerate() {
-        if blanks && at > 0 {
-            lines.push(Line::Blank);
-        }
-        lines.push(Line::Node { group: at });
-        for &id in &group.rails {
-            lines.push(Line::Rail { id, position });
-            position += 1;
-            let count = topology.rails[id.0].bond.as_ref().map_or(0, |bond| bond.legs.len());
-            if with_legs && legs(host, id).is_some() {
-                lines.extend((0..count).map(|leg| Line::Leg { id, leg }));
-            }
-        }
-    }
-    lines
 }

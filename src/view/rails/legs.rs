@@ -1,0 +1,81 @@
+//! The legs of a bond, under their rail.
+
+use super::{Rails, share};
+use crate::timeline::{HostTimeline, LegRates};
+use crate::view::figure::{Figure, Kind};
+use crate::view::units::percent;
+use probes::model::{Leg, RailId};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::Widget;
+use widgets::{RailBar, clip, width};
+
+/// Whether a word gives way where the room is short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Note {
+    Matters,
+    MayGo,
+}
+
+impl Rails<'_> {
+    pub(super) fn leg(&self, id: RailId, at: usize, row: Rect, buffer: &mut Buffer) {
+        let theme = self.app.theme();
+        let Some(bond) = &self.topology.rails[id.0].bond else { return };
+        let Some(leg) = bond.legs.get(at) else { return };
+        let last = at + 1 == bond.legs.len();
+        let [_, name, _, _, bar, ..] = self.columns.starts().map(|start| row.x + start);
+        let branch = if last { theme.pick("└", "`") } else { theme.pick("├", "|") };
+        let room = usize::from(bar.saturating_sub(name + 1));
+        let mut text = format!("{branch} {}", leg.netdev);
+        let state = self.leg_state(id, at, leg);
+        if width(&text) + 1 + width(&state.0) <= room || state.1 == Note::Matters {
+            text = format!(
+                "{} {}",
+                clip(&text, room.saturating_sub(1 + width(&state.0)), theme.symbols),
+                state.0
+            );
+        }
+        buffer.set_string(name, row.y, clip(&text, room, theme.symbols), theme.dim());
+        let kind = Figure::of(self.host, self.topology, id).rate().map_or(Kind::Rx, |(kind, _)| kind);
+        let rates = rates(self.host, id).and_then(|legs| legs.get(at).copied()).unwrap_or_default();
+        let rate = if kind.is_inward() { rates.rx_gb_per_s } else { rates.tx_gb_per_s };
+        // headers are counted too, so the leg is held against its raw rate
+        let most = leg.speed_gbit_per_s.map(|gbit| gbit / 8.0);
+        let scale = most.unwrap_or_else(|| self.scale(id));
+        let text = rate.map_or_else(String::new, |rate| {
+            let of = most.map(|most| percent(rate / most)).unwrap_or_default();
+            let word = if kind.is_inward() { Kind::Rx } else { Kind::Tx }.word();
+            format!("{word:<5} {:>6} {of:>4}", self.app.unit().text(rate))
+        });
+        let widget = RailBar {
+            share: rate.and_then(|rate| share(rate, scale)),
+            marks: &[],
+            text: &text,
+            absent: "no data",
+            style: theme.dim(),
+            track: theme.dim(),
+            symbols: theme.symbols,
+        };
+        (&widget).render(Rect { x: bar, width: self.columns.bar, ..row }, buffer);
+    }
+
+    fn leg_state(&self, id: RailId, at: usize, leg: &Leg) -> (String, Note) {
+        let read = self.host.frames().rev().find_map(|frame| frame.rails.get(id.0)?.legs.get(at));
+        let link_up = read.and_then(|leg| leg.link_up).or(leg.link_up);
+        let active = read.and_then(|leg| leg.active).or(leg.active);
+        match (link_up, active) {
+            (Some(false), _) => ("down".into(), Note::Matters),
+            (_, Some(false)) => ("idle".into(), Note::Matters),
+            _ => (leg.speed_gbit_per_s.map(|gbit| format!("{gbit:.0}G")).unwrap_or_default(), Note::MayGo),
+        }
+    }
+}
+
+/// The legs' rates as they were read last.
+pub(super) fn rates(host: &HostTimeline, id: RailId) -> Option<&[LegRates]> {
+    host.intervals()
+        .rev()
+        .filter_map(|interval| interval.rails.get(id.0))
+        .map(|rates| rates.legs.as_slice())
+        .find(|legs| !legs.is_empty())
+}

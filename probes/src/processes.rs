@@ -120,6 +120,10 @@ impl Watcher {
                 }
                 Some((found.users, ProcessSource::QueuePairs))
             }
+            Err(error) if self.verbs_files.is_empty() => {
+                gap(format!("{error}; which processes use the rails is not known"));
+                None
+            }
             Err(error) => {
                 let searched = self.open_files.users(root, &self.verbs_files, now_ns);
                 let unseen = match searched.unreadable {

@@ -94,9 +94,11 @@ impl FrameSource for Stepped {
 mod tests {
     use super::Stepped;
     use crate::session::{FrameSource, Stop};
-    use probes::model::{Frame, LoadOp, Rail, Topology};
+    use crate::timeline::{Interval, Quality, Timeline};
+    use probes::model::{Frame, LoadOp, Rail, Session, Topology};
     use probes::root::Root;
     use probes::steps::Steps;
+    use std::sync::Arc;
     use std::time::Duration;
 
     const STEPS: &str = r#"{"interval_s": 0.5, "steps": [
@@ -107,9 +109,13 @@ mod tests {
         {"sys/class/infiniband/mlx5_0/ports/1/state": "1: DOWN\n", "captured/load.json": null}]}"#;
 
     fn frames(until: Option<Duration>) -> Vec<Frame> {
+        frames_of(STEPS, until).1
+    }
+
+    fn frames_of(text: &str, until: Option<Duration>) -> (Arc<Session>, Vec<Frame>) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("steps.json");
-        std::fs::write(&path, STEPS).unwrap();
+        std::fs::write(&path, text).unwrap();
         let steps = Steps::read(&path).unwrap();
         let mut root = Root::at(dir.path());
         steps.apply(0, &mut root);
@@ -119,7 +125,8 @@ mod tests {
         };
         let every = Duration::from_millis(100);
         let mut source = Stepped::new(root, topology, Some(steps), every, until, Stop::new());
-        std::iter::from_fn(|| source.next_frame().unwrap()).collect()
+        let session = source.session();
+        (session, std::iter::from_fn(|| source.next_frame().unwrap()).collect())
     }
 
     #[test]
@@ -146,5 +153,41 @@ mod tests {
     #[test]
     fn a_duration_ends_the_steps_early() {
         assert_eq!(frames(Some(Duration::from_millis(600))).len(), 2);
+    }
+    /// Growth of one further counter and quality of each interval of a rail whose files take these texts.
+    fn intervals(texts: &[(&str, &str)]) -> Vec<(Quality, Option<u64>)> {
+        let port = "sys/class/infiniband/mlx5_0/ports/1";
+        let step = |(bytes, loss): &(&str, &str)| {
+            format!(
+                r#"{{"{port}/counters/port_rcv_data": "{bytes}", "{port}/hw_counters/out_of_sequence": "{loss}"}}"#
+            )
+        };
+        let steps: Vec<String> = texts.iter().map(step).collect();
+        let frames = frames_of(&format!(r#"{{"interval_s": 1, "steps": [{}]}}"#, steps.join(",")), None);
+        let mut timeline = Timeline::new(frames.0);
+        frames.1.into_iter().for_each(|frame| timeline.push(frame));
+        let rail = |interval: &Interval| {
+            let rail = &interval.rails[0];
+            (rail.quality, rail.growth.first().copied().flatten())
+        };
+        timeline.local().intervals().map(rail).collect()
+    }
+
+    #[test]
+    fn a_counter_of_32_bits_that_wraps_goes_on() {
+        let seen = intervals(&[("1", "4294967290"), ("2", "4")]);
+        assert_eq!(seen, [(Quality::Good, Some(10))]);
+    }
+
+    #[test]
+    fn a_byte_counter_that_falls_is_a_reset_and_the_next_interval_is_good() {
+        let seen = intervals(&[("9000", "5"), ("10", "5"), ("20", "5")]);
+        assert_eq!(seen, [(Quality::Reset, Some(0)), (Quality::Good, Some(0))]);
+    }
+
+    #[test]
+    fn a_byte_counter_that_is_no_number_for_a_while_gives_no_rate() {
+        let seen = intervals(&[("10", "5"), ("N/A (no PMA)", "5"), ("30", "6")]);
+        assert_eq!(seen, [(Quality::NotRead, Some(0)), (Quality::Good, Some(1))]);
     }
 }

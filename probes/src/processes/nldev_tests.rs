@@ -114,3 +114,56 @@ fn a_request_names_its_device() {
     assert_eq!(bytes[4..6], 0x140a_u16.to_ne_bytes());
     assert_eq!(bytes[20..], 3_u32.to_ne_bytes());
 }
+
+// What Linux 6.1 with two soft-RoCE rails sent, with a READ running over rail0 from process 194 to process 192:
+//   link rail0/1 lqpn 17 rqpn 19 type RC state RTS pid 194 comm ib_read_bw
+//   link rail0/1 lqpn 18 rqpn 20 type RC state RTS pid 194 comm ib_read_bw
+//   link rail0/1 lqpn 19 rqpn 17 type RC state RTR pid 192 comm ib_read_bw
+//   link rail0/1 lqpn 20 rqpn 18 type RC state RTR pid 192 comm ib_read_bw
+//   link rail0/1 lqpn 1 type GSI state RTS comm [ib_core]
+
+/// `RDMA_NLDEV_CMD_GET`: the first device.
+const RECORDED_DEVICE: &str = "\
+    6c0000000114020007000000c500000008000100000000000a0002007261696c3000000008000300010000000c000400\
+    763c2201000000000c000600010100feff0054500c000700010100feff00545005000e00010000000500540000000000\
+    09004300726f636500000000\
+";
+
+/// `RDMA_NLDEV_CMD_RES_QP_GET` of device 0.
+const RECORDED_QUEUE_PAIRS: &str = "\
+    b00100000a14020007000000c500000008000100000000000a0002007261696c300000008c0113005400140008000300\
+    01000000080015001100000008003c000200000008001c00c20000000800160013000000080017008e2cb80008001800\
+    9cece700050019000000000005001a000200000005001b00030000005400140008000300010000000800150012000000\
+    08003c000200000008001c00c200000008001600140000000800170060f6210008001800efd287000500190000000000\
+    05001a000200000005001b0003000000540014000800030001000000080015001300000008003c000100000008001c00\
+    c00000000800160011000000080017009bece7000800180000000000050019000000000005001a000200000005001b00\
+    02000000540014000800030001000000080015001400000008003c000100000008001c00c00000000800160012000000\
+    08001700efd287000800180000000000050019000000000005001a000200000005001b00020000003800140008000300\
+    0100000008001500010000000c001d0069625f636f726500080018000000000005001a000100000005001b0003000000\
+";
+
+/// The same of device 99, which does not exist: a dump that is done with `EINVAL`.
+const RECORDED_REFUSAL: &str = "\
+    140000000300020007000000c5000000eaffffff\
+";
+
+fn bytes(hex: &str) -> Vec<u8> {
+    hex.as_bytes()
+        .chunks_exact(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
+}
+
+// the recording is of a little-endian machine, and netlink speaks the machine's own order
+#[cfg(target_endian = "little")]
+#[test]
+fn what_a_kernel_sent_is_understood() {
+    let devices = parse(&bytes(RECORDED_DEVICE), GET, 7).unwrap().devices;
+    assert_eq!(devices, [Device { index: 0, name: "rail0".into() }]);
+
+    let owners = parse(&bytes(RECORDED_QUEUE_PAIRS), RES_QP_GET, 7).unwrap().owners;
+    let [reader, target] = [Owner::Process(194), Owner::Process(192)];
+    assert_eq!(owners, [reader, reader, target, target, Owner::Kernel]);
+
+    assert_eq!(parse(&bytes(RECORDED_REFUSAL), RES_QP_GET, 7), Err(Refusal::Errno(libc::EINVAL)));
+}

@@ -117,19 +117,18 @@ impl Root {
     }
 
     fn bytes_at(&self, path: &Path) -> std::io::Result<Vec<u8>> {
-        let mut file = match self.open_at_once(path) {
-            Some(opened) => opened?,
-            None => {
-                let at = self.resolve(path)?;
-                match self.overlay.get(&at) {
-                    Some(Some(text)) => return Ok(text.clone()),
-                    Some(None) => return Err(std::io::ErrorKind::NotFound.into()),
-                    None => {}
-                }
-                // a pipe or a terminal in a hostile tree would block the survey for ever
-                let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-                std::fs::OpenOptions::new().read(true).custom_flags(flags).open(self.base.join(at))?
+        let mut file = if let Some(opened) = self.open_at_once(path) {
+            opened?
+        } else {
+            let at = self.resolve(path)?;
+            match self.overlay.get(&at) {
+                Some(Some(text)) => return Ok(text.clone()),
+                Some(None) => return Err(std::io::ErrorKind::NotFound.into()),
+                None => {}
             }
+            // a pipe or a terminal in a hostile tree would block the survey for ever
+            let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+            std::fs::OpenOptions::new().read(true).custom_flags(flags).open(self.base.join(at))?
         };
         if !self.live && !file.metadata()?.is_file() {
             return Err(std::io::Error::other("not a regular file"));

@@ -110,7 +110,7 @@ impl DriverView {
         match (elsewhere, ready) {
             (Some(true), _) | (_, Some(false)) => Some(false),
             (_, Some(true)) => Some(true),
-            (Some(false), None) | (None, None) => None,
+            (Some(false) | None, None) => None,
         }
     }
 }

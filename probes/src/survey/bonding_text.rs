@@ -42,7 +42,7 @@ enum Lacp {
 impl BondingText {
     /// Reads the text line by line. Lines it does not know are passed over.
     ///
-    /// Source: drivers/net/bonding/bond_procfs.c.
+    /// Source: `drivers/net/bonding/bond_procfs.c`.
     pub fn parse(text: &str) -> Self {
         let mut found = Self::default();
         let mut lacp = Lacp::Actor;

@@ -10,7 +10,7 @@ const NAME: &str = "gid-choice";
 ///
 /// On InfiniBand index 0. On RoCE version 2 before version 1, routable before link-local, the port's own
 /// netdev before others, IPv4 before IPv6, then the lowest index: what NCCL picks by default
-/// (src/transport/net_ib, `ncclIbGetGidIndex`), and what Mooncake's and perftest's scores agree on.
+/// (`ncclIbGetGidIndex` in its `net_ib`), and what Mooncake's and perftest's scores agree on.
 pub(super) struct GidChoices;
 
 impl Probe for GidChoices {
@@ -46,12 +46,12 @@ fn choose(rail: &Rail) -> Choice {
     match rail.link_layer {
         Some(LinkLayer::InfiniBand) => match rail.gids.iter().find(|gid| gid.index == 0) {
             Some(_) => use_index(0, "InfiniBand: the port's own GID"),
-            None => Choice::None("the port has no GUID: GID 0 is empty"),
+            None => Choice::None("GID: entry 0 is empty, the port has no GUID"),
         },
         Some(LinkLayer::Ethernet) if rail.node_type.as_deref() != Some("RNIC") => roce(rail),
         Some(LinkLayer::Ethernet) => Choice::NotNeeded,
         None if rail.driver.as_deref() == Some("efa") => Choice::NotNeeded,
-        None => Choice::None("the link layer is not known"),
+        None => Choice::None("GID: the link layer is not known"),
     }
 }
 
@@ -59,9 +59,7 @@ fn roce(rail: &Rail) -> Choice {
     let best = rail.gids.iter().max_by_key(|gid| (rank(gid, rail), std::cmp::Reverse(gid.index)));
     match best {
         Some(gid) => use_index(gid.index, &reason(gid, rail)),
-        None => Choice::None(
-            "no usable GID: the table is empty; has the netdev an address in this network namespace?",
-        ),
+        None => Choice::None("GID: the table is empty; has the netdev an address in this network namespace?"),
     }
 }
 
@@ -95,7 +93,7 @@ fn rank(gid: &Gid, rail: &Rail) -> Rank {
     }
 }
 
-/// Not confined to one link: neither fe80::/10 nor 169.254.0.0/16.
+/// Not confined to one link: neither `fe80::/10` nor `169.254.0.0/16`.
 fn is_routable(gid: &Gid) -> bool {
     match gid.address.to_ipv4_mapped() {
         Some(ipv4) => !ipv4.is_link_local(),
@@ -193,7 +191,7 @@ mod tests {
         ib.link_layer = Some(LinkLayer::InfiniBand);
         assert_eq!(chosen(&ib).0, 0);
         ib.gids.clear();
-        assert_eq!(chosen(&ib).1, "the port has no GUID: GID 0 is empty");
+        assert_eq!(chosen(&ib).1, "GID: entry 0 is empty, the port has no GUID");
     }
 
     #[test]
@@ -203,6 +201,6 @@ mod tests {
         assert_eq!(chosen(&rnic).1, "not needed");
         let efa = Rail { driver: Some("efa".to_owned()), ..Rail::default() };
         assert_eq!(chosen(&efa).1, "not needed");
-        assert!(chosen(&rail(&[])).1.starts_with("no usable GID"));
+        assert!(chosen(&rail(&[])).1.starts_with("GID: the table is empty"));
     }
 }

@@ -35,7 +35,7 @@ impl Probe for Gids {
                 .or_else(|| root.text(format!("{CLASS}/{}/parent", rail.device)).ok())
                 .or_else(|| netdev_of_function(root, rail));
             let Some(netdev) = rail.netdev.clone() else {
-                look.gap("no netdev: neither the GID table nor the PCI function names one");
+                look.gap("netdev: neither the GID table nor the PCI function names one");
                 continue;
             };
             if rail.pcie.is_none() {
@@ -123,11 +123,11 @@ fn through_netdev(root: &Root, rail: &mut Rail, netdev: &str, look: &mut Look<'_
     let mut functions: Vec<Function> = Vec::new();
     below(root, netdev, &mut functions, 0);
     match functions.as_slice() {
-        [] => look.gap(format!("no PCI function: the device rides on the virtual netdev {netdev}")),
+        [] => look.gap(format!("PCIe path, numa_node: the device rides on the virtual netdev {netdev}")),
         [only] => on_function(rail, root, only, look),
         several => {
             let addresses: Vec<&str> = several.iter().map(|f| f.address.as_str()).collect();
-            look.gap(format!("no one PCI path: {netdev} rides on {}", addresses.join(" and ")));
+            look.gap(format!("PCIe path: {netdev} rides on {}", addresses.join(" and ")));
             let nodes: Vec<Option<u32>> =
                 several.iter().map(|f| super::rails::numa_node(root, f, look)).collect();
             rail.numa_node =
@@ -280,6 +280,6 @@ mod tests {
         tree.file("sys/class/infiniband/mlx5_0/ports/1/gids/0", "0000:0000:0000:0000:0000:0000:0000:0000\n");
         let topology = survey(&tree);
         assert_eq!((topology.rails[0].netdev.as_deref(), topology.rails[0].gids.len()), (None, 0));
-        assert!(topology.gaps.iter().any(|g| g.reason.starts_with("no netdev")), "{:?}", topology.gaps);
+        assert!(topology.gaps.iter().any(|g| g.reason.starts_with("netdev: ")), "{:?}", topology.gaps);
     }
 }

@@ -31,7 +31,7 @@ impl Probe for Line {
 fn line(root: &Root, rail: &Rail, look: &mut Look<'_>) -> Option<f64> {
     if !rail.is_active() {
         if let (Some(state), Some(rate)) = (&rail.state, &rail.rate_text) {
-            look.gap(format!("the port is {state}: its rate {} is a placeholder", quoted(rate)));
+            look.gap(format!("line rate: the port is {state}, and {} is a placeholder then", quoted(rate)));
         }
         return None;
     }
@@ -48,7 +48,7 @@ fn of_port(root: &Root, rail: &Rail, look: &mut Look<'_>) -> Option<f64> {
         let netdev = rail.netdev.as_deref().unwrap_or("?");
         let speed = speed_gbit_per_s(root, netdev);
         if speed.is_none() {
-            look.gap(format!("a software device, and its netdev {netdev} has no speed"));
+            look.gap("line rate: a software device, and its netdev has no speed");
         }
         return speed;
     }
@@ -63,7 +63,7 @@ fn of_port(root: &Root, rail: &Rail, look: &mut Look<'_>) -> Option<f64> {
 fn of_bond(bond: &Bond, rail: &Rail, look: &mut Look<'_>) -> Option<f64> {
     let carrying: Vec<&Leg> = bond.legs.iter().filter(|leg| leg.active == Some(true)).collect();
     if carrying.is_empty() {
-        look.gap(format!("no leg of {} is known to carry traffic", bond.netdev));
+        look.gap(format!("line rate: no leg of {} is known to carry traffic", bond.netdev));
         return None;
     }
     // the port's own rate is that of one leg
@@ -74,7 +74,7 @@ fn of_bond(bond: &Bond, rail: &Rail, look: &mut Look<'_>) -> Option<f64> {
     };
     let speeds: Option<f64> = carrying.iter().map(|leg| leg.speed_gbit_per_s.or(one_leg)).sum();
     if speeds.is_none() {
-        look.gap(format!("a leg of {} has no speed", bond.netdev));
+        look.gap(format!("line rate: a leg of {} has no speed", bond.netdev));
     }
     speeds
 }
@@ -118,7 +118,7 @@ fn rate_gbit_per_s(text: &str, link_layer: Option<LinkLayer>) -> Option<f64> {
 }
 
 /// What RoCE adds to a packet, in the kernel's accounting: GRH 40, UDP 8, BTH 12, XRC 4, atomic ETH 28,
-/// ICRC 4 (include/rdma/ib_addr.h, `iboe_get_mtu`).
+/// ICRC 4 (`iboe_get_mtu` in `include/rdma/ib_addr.h`).
 const ROCE_HEADERS: u32 = 40 + 8 + 12 + 4 + 28 + 4;
 
 /// Drivers whose RoCE ports all do 4096 (`max_mtu = IB_MTU_4096` in each one's `query_port`).
@@ -235,7 +235,11 @@ mod tests {
             .netdev("sys/devices/virtual/net/nic0", "nic0", "-1\n");
         let topology = survey(&tree);
         assert_eq!((topology.rails[0].line_gbit_per_s, topology.rails[0].path_mtu), (None, Some(4096)));
-        assert!(topology.gaps.iter().any(|g| g.reason.contains("nic0 has no speed")), "{:?}", topology.gaps);
+        assert!(
+            topology.gaps.iter().any(|g| g.reason.contains("its netdev has no speed")),
+            "{:?}",
+            topology.gaps
+        );
         tree.file("sys/class/net/nic0/speed", "100000\n");
         assert_eq!(survey(&tree).rails[0].line_gbit_per_s, Some(100.0));
     }

@@ -92,7 +92,7 @@ fn image_guid(look: &mut Look<'_>) -> Option<String> {
     Some(guid)
 }
 
-/// Soft-RoCE has a file `parent` with its netdev's name (drivers/infiniband/sw/rxe/rxe_verbs.c), which
+/// Soft-RoCE has a file `parent` with its netdev's name (`drivers/infiniband/sw/rxe/rxe_verbs.c`), which
 /// no other driver has; where the kernel still links its device, that is the NIC below.
 fn software_driver(look: &Look<'_>) -> Option<String> {
     look.maybe("parent").map(|_| "rdma_rxe".to_owned())

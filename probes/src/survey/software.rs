@@ -61,7 +61,7 @@ fn ofed_info(look: &Look<'_>) -> Option<String> {
 }
 
 /// Out-of-tree mlx5 drivers carry a version of their own; the kernel's own said `5.0-0` and before that
-/// `3.0-1` until they dropped it (drivers/net/ethernet/mellanox/mlx5/core/mlx5_core.h, `DRIVER_VERSION`).
+/// `3.0-1` until they dropped it (`DRIVER_VERSION` in `mlx5_core.h`).
 fn module_version(look: &Look<'_>) -> Option<String> {
     let version = look.maybe("sys/module/mlx5_core/version")?;
     let in_tree = version == "5.0-0" || version == "3.0-1";

@@ -47,9 +47,9 @@ impl Tree {
     pub(crate) fn remove(&self, path: &str) -> &Self {
         let full = self.dir.path().join(path);
         if full.is_dir() {
-            std::fs::remove_dir_all(full).unwrap()
+            std::fs::remove_dir_all(full).unwrap();
         } else {
-            std::fs::remove_file(full).unwrap()
+            std::fs::remove_file(full).unwrap();
         }
         self
     }

@@ -28,9 +28,6 @@ impl Probe for Verbs {
                     rail.max_path_mtu = facts.port.max_mtu;
                     let depth = facts.limits.max_initiator_depth;
                     rail.max_read_depth = (depth > 0).then_some(depth);
-                    if rail.firmware.is_none() {
-                        rail.firmware = facts.limits.firmware;
-                    }
                 }
                 Err(error) => {
                     let mut look = Look::into(root, NAME, &rail.device, "", gaps);

@@ -10,26 +10,28 @@
 //! Each rail's thread binds itself to the NIC's NUMA node before it allocates anything, owns all of its verbs
 //! objects, and spins in `drive()`. Nothing is shared between rails but the phase they are in.
 
+mod connect;
 mod control;
 mod counts;
 mod described;
 mod drive;
 mod endpoint;
-mod engine;
 mod layout;
+mod opening;
 mod params;
 mod pattern;
 mod placement;
 mod rail;
 mod running;
+mod thread;
 mod verbs;
 
 pub use counts::{AtomicPhase, Counts};
 pub use described::described;
 pub use endpoint::{Endpoint, QpAddress, RemoteBuffer, Role};
-pub use engine::{Opening, Running, open};
+pub use opening::{Opening, open};
 pub use params::{Params, Place};
-pub use running::RunningLoad;
+pub use running::{Running, RunningLoad};
 
 use std::collections::BTreeMap;
 

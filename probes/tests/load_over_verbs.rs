@@ -197,7 +197,7 @@ fn reads_without_their_data_are_an_error() {
         let (_target, reader) = connected(&params());
         run_until(&reader, 200);
         let workers = reader.workers();
-        assert_eq!(rail(&workers, 0).errors["DATA_MISMATCH"], 2 * 512);
+        assert_eq!(rail(&workers, 0).errors["DATA_MISMATCH"], 2);
         assert!(reader.failures()[0].contains("READs completed without their data"));
     });
 }

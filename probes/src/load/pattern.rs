@@ -16,22 +16,33 @@ pub(super) fn word(at: usize) -> u64 {
 /// Above this, one word per cache line is compared, so that stopping takes milliseconds.
 const COMPARE_ALL_BELOW_BYTES: u64 = 16 << 20;
 
-/// How many words of the reader's buffer differ from what the target holds, over the places that were filled.
-/// `operations` are the good operations of each queue pair.
-pub(super) fn wrong_words(pages: &Pages, layout: &Layout, size_bytes: u64, operations: &[u64]) -> u64 {
+/// What of a reader's buffer is not what the target holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Wrong {
+    /// Messages with a wrong word.
+    pub(super) messages: u64,
+    /// Wrong words among those compared.
+    pub(super) words: u64,
+}
+
+/// Compares the reader's buffer with what the target holds, over the places that were filled. `operations` are the
+/// good operations of each queue pair.
+pub(super) fn wrong(pages: &Pages, layout: &Layout, size_bytes: u64, operations: &[u64]) -> Wrong {
     let step = if layout.bytes() <= COMPARE_ALL_BELOW_BYTES { 1 } else { 8 };
-    let mut wrong = 0;
+    let whole = usize::try_from(size_bytes / 8).unwrap_or(usize::MAX);
+    let rest = size_bytes % 8;
+    let mut wrong = Wrong::default();
     for (lane, operations) in (0..).zip(operations) {
         for place in 0..layout.places_filled(*operations) {
             let first = usize::try_from(layout.offset(lane, place) / 8).unwrap_or(usize::MAX);
-            let whole = usize::try_from(size_bytes / 8).unwrap_or(usize::MAX);
-            wrong +=
-                (first..first + whole).step_by(step).filter(|at| pages.word(*at) != word(*at)).count() as u64;
-            let rest = size_bytes % 8;
+            let words = (first..first + whole).step_by(step);
+            let mut words = words.filter(|at| pages.word(*at) != word(*at)).count() as u64;
             if rest != 0 {
                 let differ = (pages.word(first + whole) ^ word(first + whole)).to_le();
-                wrong += u64::from(differ & ((1 << (8 * rest)) - 1) != 0);
+                words += u64::from(differ & ((1 << (8 * rest)) - 1) != 0);
             }
+            wrong.words += words;
+            wrong.messages += u64::from(words > 0);
         }
     }
     wrong
@@ -39,37 +50,38 @@ pub(super) fn wrong_words(pages: &Pages, layout: &Layout, size_bytes: u64, opera
 
 #[cfg(test)]
 mod tests {
-    use super::{Layout, word, wrong_words};
+    use super::{Layout, Wrong, word};
     use crate::ffi::pages::Pages;
     use crate::load::Params;
 
-    fn wrong(size_bytes: u64, operations: &[u64], content: impl Fn(usize) -> u64) -> u64 {
+    fn wrong(size_bytes: u64, operations: &[u64], content: impl Fn(usize) -> u64) -> (u64, u64) {
         let params = Params { qps: 2, depth: 8, size_bytes, ..Params::default() };
         let layout = Layout::new(&params);
         let mut pages = Pages::map(usize::try_from(layout.bytes()).unwrap()).unwrap();
         pages.fill(content);
-        wrong_words(&pages, &layout, size_bytes, operations)
+        let Wrong { messages, words } = super::wrong(&pages, &layout, size_bytes, operations);
+        (messages, words)
     }
 
     #[test]
     fn data_that_arrived_are_recognised() {
-        assert_eq!(wrong(65_536, &[1, 1], word), 0);
-        assert_eq!(wrong(1001, &[1, 100], word), 0);
+        assert_eq!(wrong(65_536, &[1, 1], word), (0, 0));
+        assert_eq!(wrong(1001, &[1, 100], word), (0, 0));
     }
 
     #[test]
     fn data_that_never_arrived_are_counted() {
-        assert_eq!(wrong(65_536, &[1, 0], |_| 0), 8192);
-        assert_eq!(wrong(13, &[1, 0], |_| 0), 2);
+        assert_eq!(wrong(65_536, &[1, 0], |_| 0), (1, 8192));
+        assert_eq!(wrong(13, &[1, 0], |_| 0), (1, 2));
     }
 
     #[test]
     fn what_was_never_read_is_not_compared() {
-        assert_eq!(wrong(65_536, &[0, 0], |_| 0), 0);
+        assert_eq!(wrong(65_536, &[0, 0], |_| 0), (0, 0));
     }
 
     #[test]
     fn data_from_a_wrong_place_are_counted() {
-        assert_eq!(wrong(4096, &[9, 9], |at| word(at + 1)), 1024);
+        assert_eq!(wrong(4096, &[9, 9], |at| word(at + 1)), (2, 1024));
     }
 }

@@ -1,23 +1,18 @@
-//! Threads of a load: opened, connected, started together, stopped together.
+//! Rails on their way: threads that open devices, and the exchange of addresses with the peer.
 
 use super::control::{Control, Worker, lock};
-use super::drive::{Idle, drive};
 use super::placement::{Here, Placement, places};
-use super::rail::{self, ConnectedRail, Traffic};
-use super::{Endpoint, LoadError, Params, Role, RunningLoad, pattern};
+use super::running::{Clock, Running};
+use super::thread::{Opened, Thread};
+use super::{Endpoint, LoadError, Params, Role};
 use crate::bind;
 use crate::ffi::verbs::RelaxedOrdering;
-use crate::model::{
-    self, CpuSet, Load, LoadOp, LoadOrigin, LoadTarget, Rail, RailId, Topology, WorkerFrame, WorkerPhase,
-};
+use crate::model::{self, Load, LoadOp, LoadOrigin, LoadTarget, Rail, RailId, Topology};
 use crate::perf::Meter;
-use std::collections::BTreeMap;
-use std::fmt;
 use std::net::Ipv6Addr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// Rails that are being opened, or wait for their peers. Dropping it closes them.
 pub struct Opening {
@@ -38,22 +33,6 @@ struct OpeningRail {
     connected: Receiver<Result<u32, LoadError>>,
     facts: Option<Opened>,
     thread: JoinHandle<()>,
-}
-
-/// What a thread tells once its rail is open.
-struct Opened {
-    endpoint: Endpoint,
-    cpus: Option<CpuSet>,
-    buffer_node: Option<u32>,
-    relaxed_ordering: RelaxedOrdering,
-}
-
-/// Connected rails. Traffic flows from [`Running::go`] on; dropping it stops and joins the threads.
-pub struct Running {
-    control: Arc<Control>,
-    load: Arc<Load>,
-    workers: Vec<Arc<Worker>>,
-    threads: Vec<JoinHandle<()>>,
 }
 
 /// Starts opening rails, each on a thread of its own that binds itself before it allocates.
@@ -257,194 +236,4 @@ impl OpeningRail {
 
 fn died(device: &str) -> LoadError {
     LoadError::Other(format!("{device}: its thread ended unexpectedly"))
-}
-
-/// What one rail's thread starts with.
-struct Thread {
-    rail: Rail,
-    place: Result<Placement, String>,
-    params: Params,
-    role: Role,
-    control: Arc<Control>,
-    worker: Arc<Worker>,
-    opened: Sender<Result<Opened, LoadError>>,
-    connected: Sender<Result<u32, LoadError>>,
-    peer: Receiver<Endpoint>,
-}
-
-impl Thread {
-    fn run(self) {
-        let worker = Arc::clone(&self.worker);
-        let phase = self.life();
-        if let Some(meter) = &mut *lock(&worker.meter) {
-            meter.finish();
-        }
-        worker.counts.set_phase(phase);
-    }
-
-    /// All the thread does, from binding itself to the last check; says how it ended.
-    fn life(self) -> WorkerPhase {
-        // first of all, so that everything below is allocated on the wanted node
-        let (place, cpus) = match self.place {
-            Ok(place) => {
-                let cpus = place.cpus.clone().filter(|cpus| bind::this_thread(cpus).is_ok());
-                (place, cpus)
-            }
-            Err(error) => {
-                let _ = self.opened.send(Err(LoadError::Other(error)));
-                return WorkerPhase::Failed;
-            }
-        };
-        *lock(&self.worker.meter) = Some(Meter::open());
-        let open = match rail::open(&self.rail, &self.params, self.role, &place) {
-            Ok(open) => open,
-            Err(error) => {
-                let _ = self.opened.send(Err(error));
-                return WorkerPhase::Failed;
-            }
-        };
-        let opened = Opened {
-            endpoint: open.endpoint.clone(),
-            cpus,
-            buffer_node: open.buffer_node,
-            relaxed_ordering: open.relaxed_ordering,
-        };
-        // nobody listens to a load that was given up meanwhile; then no peer comes either
-        let _ = self.opened.send(Ok(opened));
-        let Ok(peer) = self.peer.recv() else { return WorkerPhase::Done };
-        let connected = match open.connect(&peer, self.role) {
-            Ok(connected) => connected,
-            Err(error) => {
-                let _ = self.connected.send(Err(error));
-                return WorkerPhase::Failed;
-            }
-        };
-        let _ = self.connected.send(Ok(connected.read_depth));
-        let idle = Idle::of_driver(self.rail.driver.as_deref());
-        carry(connected, &self.params, &self.control, &self.worker, idle)
-    }
-}
-
-/// Waits for the start, carries the traffic until the end, and looks at the data.
-fn carry(
-    rail: ConnectedRail,
-    params: &Params,
-    control: &Control,
-    worker: &Worker,
-    idle: Idle,
-) -> WorkerPhase {
-    if control.wait_while(WorkerPhase::Waiting, None) == WorkerPhase::Done {
-        return WorkerPhase::Done;
-    }
-    if let Some(meter) = &mut *lock(&worker.meter) {
-        meter.start();
-    }
-    let mut transport = match rail.traffic {
-        Traffic::Reader(transport) => transport,
-        Traffic::Target(_queue_pairs) => {
-            while control.phase() != WorkerPhase::Done {
-                let phase = control.phase();
-                worker.counts.set_phase(phase);
-                control.wait_while(phase, None);
-            }
-            return WorkerPhase::Done;
-        }
-    };
-    let end = drive(&mut transport, control, worker, idle);
-    if let Some(meter) = &mut *lock(&worker.meter) {
-        meter.finish();
-    }
-    let operations = transport.operations();
-    // destroys the queue pairs: from here on no data arrive
-    drop(transport);
-    if let Err(error) = end {
-        let counts =
-            if let LoadError::Completion { counts, .. } = &error { counts.clone() } else { BTreeMap::new() };
-        worker.report(counts, error.to_string());
-        return WorkerPhase::Failed;
-    }
-    let wrong = match params.op {
-        LoadOp::Read => {
-            pattern::wrong_words(rail.region.pages(), &rail.layout, params.size_bytes, &operations)
-        }
-        LoadOp::Write => 0,
-    };
-    if wrong > 0 {
-        let text = format!(
-            "{}: {wrong} 8-byte words of the buffer are not what the peer holds: READs completed without their data",
-            worker.device
-        );
-        worker.report([("DATA_MISMATCH".to_owned(), wrong)], text);
-    }
-    WorkerPhase::Done
-}
-
-/// Moves all rails from phase to phase at the same moment, and ends the load in time.
-struct Clock {
-    control: Arc<Control>,
-    warmup_s: f64,
-    duration_s: Option<f64>,
-}
-
-impl Clock {
-    fn run(self) {
-        let span = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::ZERO);
-        if self.control.wait_while(WorkerPhase::Waiting, None) == WorkerPhase::Warmup {
-            self.control.wait_while(WorkerPhase::Warmup, Some(span(self.warmup_s)));
-            self.control.advance(WorkerPhase::Measuring);
-        }
-        self.control.wait_while(WorkerPhase::Measuring, self.duration_s.map(span));
-        self.control.advance(WorkerPhase::Done);
-    }
-}
-
-impl Running {
-    /// Lets all rails begin, at the same moment. A target begins to answer when it is connected; this only says
-    /// so in its frames.
-    pub fn go(&self) {
-        if self.control.phase() == WorkerPhase::Waiting {
-            self.control.advance(WorkerPhase::Warmup);
-        }
-    }
-}
-
-impl fmt::Debug for Running {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Running")
-            .field("load", &self.load)
-            .field("workers", &self.workers)
-            .finish_non_exhaustive()
-    }
-}
-
-impl RunningLoad for Running {
-    fn load(&self) -> Arc<Load> {
-        Arc::clone(&self.load)
-    }
-
-    fn workers(&self) -> Vec<WorkerFrame> {
-        self.workers.iter().map(|worker| worker.frame()).collect()
-    }
-
-    fn is_over(&self) -> bool {
-        self.workers.iter().all(|worker| worker.is_over())
-    }
-
-    fn stop(&self) {
-        self.control.advance(WorkerPhase::Done);
-    }
-
-    fn failures(&self) -> Vec<String> {
-        self.workers.iter().filter_map(|worker| worker.failure()).collect()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.stop();
-        for thread in self.threads.drain(..) {
-            // a panic of the thread has been printed
-            let _ = thread.join();
-        }
-    }
 }

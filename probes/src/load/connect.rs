@@ -1,0 +1,181 @@
+//! Two ends of a rail find each other: what they agree on, and their queue pairs.
+
+use super::layout::Layout;
+use super::rail::OpenRail;
+use super::verbs::VerbsTransport;
+use super::{Endpoint, LoadError, Role};
+use crate::ffi::verbs::{Error, Path, QueuePair, Region, Ring, Window};
+use crate::model::{GidType, LinkLayer};
+use std::sync::Arc;
+
+/// A rail whose queue pairs may send and answer.
+pub(super) struct ConnectedRail {
+    /// READs outstanding per queue pair, as negotiated.
+    pub(super) read_depth: u32,
+    pub(super) traffic: Traffic,
+    pub(super) region: Arc<Region>,
+    pub(super) layout: Layout,
+}
+
+/// What a connected rail does.
+pub(super) enum Traffic {
+    /// Posts work requests.
+    Reader(VerbsTransport),
+    /// Answers, in hardware; the queue pairs only have to exist.
+    Target(Vec<QueuePair>),
+}
+
+impl OpenRail {
+    /// Connects each queue pair with its counterpart.
+    ///
+    /// # Errors
+    ///
+    /// The ends do not fit together, or a queue pair cannot reach its peer.
+    pub(super) fn connect(self, peer: &Endpoint, role: Role) -> Result<ConnectedRail, LoadError> {
+        let own = &self.endpoint;
+        fits(own, peer, role, self.layout.bytes())?;
+        let window = Window {
+            initiator_depth: read_depth(
+                own.max_initiator_depth,
+                peer.max_responder_depth,
+                self.params.read_depth,
+            ),
+            responder_depth: read_depth(
+                own.max_responder_depth,
+                peer.max_initiator_depth,
+                self.params.read_depth,
+            ),
+            timeout: self.params.timeout,
+        };
+        let mut queue_pairs = self.queue_pairs;
+        for ((pair, ours), theirs) in queue_pairs.iter_mut().zip(&own.qps).zip(&peer.qps) {
+            let path = Path {
+                port: own.port,
+                path_mtu: own.path_mtu.min(peer.path_mtu),
+                peer_qpn: theirs.qpn,
+                peer_psn: theirs.psn,
+                peer_lid: peer.lid,
+                peer_gid: routed(own, peer).then_some(peer.gid),
+                gid_index: own.gid_index,
+                traffic_class: self.params.traffic_class,
+            };
+            pair.to_rtr(&path, window).map_err(|error| addressed(&error, own, peer))?;
+            pair.to_rts(ours.psn, window)?;
+        }
+        let traffic = match (role, &peer.buffer) {
+            (Role::Reader, Some(buffer)) => {
+                let lanes = (0..).zip(queue_pairs);
+                let rings = lanes
+                    .map(|(lane, pair)| {
+                        let requests = self.layout.requests(lane, buffer.address);
+                        let message = (self.params.size_bytes, buffer.rkey);
+                        Ring::new(pair, Arc::clone(&self.region), self.params.op, message, &requests)
+                    })
+                    .collect::<Result<Vec<_>, _>>()?;
+                let (device, size) = (own.device.clone(), self.params.size_bytes);
+                Traffic::Reader(VerbsTransport::new(device, size, self.params.depth, rings, self.queue))
+            }
+            _ => Traffic::Target(queue_pairs),
+        };
+        Ok(ConnectedRail {
+            read_depth: window.initiator_depth,
+            traffic,
+            region: self.region,
+            layout: self.layout,
+        })
+    }
+}
+
+/// READs that may be outstanding: what we can start, what the peer can answer, and what was asked.
+fn read_depth(initiator: u32, responder: u32, asked: Option<u32>) -> u32 {
+    initiator.min(responder).min(asked.unwrap_or(u32::MAX)).clamp(1, u32::from(u8::MAX))
+}
+
+/// Whether packets carry a global route header: always on Ethernet, on InfiniBand between subnets.
+fn routed(own: &Endpoint, peer: &Endpoint) -> bool {
+    let subnet = |endpoint: &Endpoint| endpoint.gid.octets()[..8].to_owned();
+    own.link_layer == LinkLayer::Ethernet || peer.lid == 0 || subnet(own) != subnet(peer)
+}
+
+/// Refuses two ends that cannot talk.
+fn fits(own: &Endpoint, peer: &Endpoint, role: Role, bytes: u64) -> Result<(), LoadError> {
+    let (ours, theirs) = (&own.device, &peer.device);
+    let refuse = |reason: String| Err(LoadError::Other(format!("{ours} and the peer's {theirs}: {reason}")));
+    if own.link_layer != peer.link_layer {
+        return refuse(format!("{:?} here, {:?} there", own.link_layer, peer.link_layer));
+    }
+    if own.qps.len() != peer.qps.len() {
+        return refuse(format!("{} queue pairs here, {} there", own.qps.len(), peer.qps.len()));
+    }
+    if role == Role::Reader {
+        let there = peer.buffer.map_or(0, |buffer| buffer.bytes);
+        if there < bytes {
+            return refuse(format!("the peer offers {there} bytes, this load reads {bytes}"));
+        }
+    }
+    Ok(())
+}
+
+/// Adds both ends' addresses to an error of connecting: that is what it is about.
+fn addressed(error: &Error, own: &Endpoint, peer: &Endpoint) -> LoadError {
+    let end = |endpoint: &Endpoint| {
+        let kind = match endpoint.gid_type {
+            Some(GidType::RoceV2) => ", RoCE v2",
+            Some(GidType::IbOrRoceV1) if endpoint.link_layer == LinkLayer::Ethernet => ", RoCE v1",
+            _ => "",
+        };
+        format!("{} (GID index {}{kind})", endpoint.gid, endpoint.gid_index)
+    };
+    LoadError::Other(format!("{error}; ours is {}, the peer's {} is {}", end(own), peer.device, end(peer)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fits, read_depth, routed};
+    use crate::load::{Endpoint, QpAddress, RemoteBuffer, Role};
+    use crate::model::LinkLayer;
+
+    fn endpoint(link_layer: LinkLayer, lid: u16, gid: &str) -> Endpoint {
+        Endpoint {
+            device: "mlx5_0".into(),
+            port: 1,
+            link_layer,
+            lid,
+            gid: gid.parse().unwrap(),
+            gid_index: 3,
+            gid_type: None,
+            path_mtu: 4096,
+            qps: vec![QpAddress { qpn: 7, psn: 9 }],
+            max_initiator_depth: 128,
+            max_responder_depth: 16,
+            buffer: Some(RemoteBuffer { address: 0, rkey: 1, bytes: 4096 }),
+        }
+    }
+
+    #[test]
+    fn the_read_depth_is_what_both_ends_can_do() {
+        assert_eq!(read_depth(128, 16, None), 16);
+        assert_eq!(read_depth(16, 128, None), 16);
+        assert_eq!(read_depth(128, 16, Some(4)), 4);
+        assert_eq!(read_depth(0, 16, None), 1);
+    }
+
+    #[test]
+    fn roce_is_always_routed_and_infiniband_only_between_subnets() {
+        let roce = endpoint(LinkLayer::Ethernet, 0, "::ffff:10.0.0.1");
+        assert!(routed(&roce, &roce));
+        let ib = endpoint(LinkLayer::InfiniBand, 4, "fe80::1");
+        assert!(!routed(&ib, &endpoint(LinkLayer::InfiniBand, 5, "fe80::2")));
+        assert!(routed(&ib, &endpoint(LinkLayer::InfiniBand, 5, "fec0::2")));
+    }
+
+    #[test]
+    fn ends_that_cannot_talk_are_refused_in_words() {
+        let (roce, ib) = (endpoint(LinkLayer::Ethernet, 0, "::1"), endpoint(LinkLayer::InfiniBand, 1, "::1"));
+        let error = fits(&roce, &ib, Role::Reader, 1).unwrap_err().to_string();
+        assert!(error.contains("Ethernet here, InfiniBand there"), "{error}");
+        let error = fits(&roce, &roce, Role::Reader, 8192).unwrap_err().to_string();
+        assert!(error.contains("offers 4096 bytes, this load reads 8192"), "{error}");
+        assert!(fits(&roce, &roce, Role::Reader, 4096).is_ok());
+    }
+}

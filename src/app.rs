@@ -108,9 +108,8 @@ impl App {
                 Command::Draw
             }
             Msg::Ended(reason) => {
-                let stay = self.how.mode == Mode::Replay;
                 self.ending = Some(Ending { reason });
-                if stay { Command::Draw } else { Command::Quit }
+                if self.how.mode.is_past() { Command::Draw } else { Command::Quit }
             }
             Msg::Resized => Command::DrawNow,
         }
@@ -140,14 +139,11 @@ impl App {
             None => Some(Box::new(self.timeline.clone())),
         };
         self.judged = false;
-        match self.how.mode {
-            Mode::Replay => Command::Pace(self.pace()),
-            Mode::Live | Mode::Demo | Mode::Load => Command::DrawNow,
-        }
+        if self.how.mode.is_past() { Command::Pace(self.pace()) } else { Command::DrawNow }
     }
 
     fn change_speed(&mut self, factor: f64) -> Command {
-        if self.how.mode != Mode::Replay {
+        if !self.how.mode.is_past() {
             return Command::None;
         }
         self.speed = (self.speed * factor).clamp(*SPEEDS.start(), *SPEEDS.end());

@@ -16,6 +16,20 @@ pub enum Mode {
     Load,
     /// A session file, at the pace of its own times.
     Replay,
+    /// A copied tree: one look at it, or its steps at the pace of their own times.
+    Tree,
+}
+
+impl Mode {
+    /// Whether the frames are of another time: they are shown at the pace of their own times, can be held and
+    /// hurried, and stay on the screen when there are no more.
+    #[must_use]
+    pub fn is_past(self) -> bool {
+        match self {
+            Self::Replay | Self::Tree => true,
+            Self::Live | Self::Demo | Self::Load => false,
+        }
+    }
 }
 
 /// How a session is looked at.

@@ -58,8 +58,10 @@ fn what_is_live_has_no_other_speed() {
 }
 
 #[test]
-fn a_replay_stays_at_its_end_and_everything_else_leaves() {
-    assert_eq!(app(Mode::Replay).update(Msg::Ended(None)), Command::Draw);
+fn what_is_past_stays_at_its_end_and_everything_else_leaves() {
+    for mode in [Mode::Replay, Mode::Tree] {
+        assert_eq!(app(mode).update(Msg::Ended(None)), Command::Draw);
+    }
     for mode in [Mode::Live, Mode::Demo, Mode::Load] {
         assert_eq!(app(mode).update(Msg::Ended(None)), Command::Quit);
     }

@@ -15,5 +15,9 @@ pub fn run(args: TopArgs) -> anyhow::Result<ExitCode> {
     let common = args.common.with_config()?;
     let stop = Stop::new();
     let source = session::open_stoppable(&common, None, stop.clone())?;
-    watch::run(source, &common, How { mode: Mode::Live, stop, ..How::default() })
+    let (mode, title) = match &common.root {
+        None => (Mode::Live, String::new()),
+        Some(root) => (Mode::Tree, root.display().to_string()),
+    };
+    watch::run(source, &common, How { title, mode, stop, ..How::default() })
 }

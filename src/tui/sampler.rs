@@ -25,7 +25,7 @@ impl Sampler {
         send: UnboundedSender<Msg>,
     ) -> io::Result<Self> {
         let (control, orders) = channel();
-        let pace = Pace::new(orders, if mode == Mode::Replay { By::FrameTimes } else { By::Source });
+        let pace = Pace::new(orders, if mode.is_past() { By::FrameTimes } else { By::Source });
         let thread =
             std::thread::Builder::new().name("sampler".into()).spawn(move || pass_on(source, pace, &send))?;
         Ok(Self { thread, control, stop })

@@ -125,7 +125,7 @@ impl Figure {
 
 fn why_never_read(host: &HostTimeline, topology: &Topology, rail: RailId) -> String {
     if host.intervals().len() == 0 {
-        "one sample is no rate yet".into()
+        "one sample makes no rate".into()
     } else {
         why_unreadable(topology, rail)
     }
@@ -267,7 +267,7 @@ mod tests {
         };
         let lost = RailFrame { lost: true, ..RailFrame::default() };
         assert_eq!(why(&timeline(&[])), "waiting for the first sample");
-        assert_eq!(why(&timeline(&[rail_frame(0, 0)])), "one sample is no rate yet");
+        assert_eq!(why(&timeline(&[rail_frame(0, 0)])), "one sample makes no rate");
         assert_eq!(why(&timeline(&[rail_frame(9, 0), rail_frame(3, 0)])), "a counter was reset");
         assert_eq!(why(&timeline(&[rail_frame(0, 0), rail_frame(9, 0), lost])), "the device is gone");
         let mut frames = vec![rail_frame(0, 0), rail_frame(9, 0)];

@@ -53,6 +53,7 @@ fn kind(app: &App) -> &'static str {
     match (app.how().mode, simulated) {
         (Mode::Replay, true) => "REPLAY, SIMULATED",
         (Mode::Replay, false) => "REPLAY",
+        (Mode::Tree, _) => "COPIED TREE",
         (_, true) => "SIMULATED",
         (_, false) => "REAL",
     }
@@ -66,7 +67,7 @@ fn time(app: &App) -> Vec<Segment> {
     if let Some(began) = app.shown().session().started_unix_ms {
         pieces.push(Segment::new(time_of_day(began + shown / 1_000_000), theme.dim(), 2));
     }
-    if app.how().mode == Mode::Replay && app.speed() != 1.0 {
+    if app.how().mode.is_past() && app.speed() != 1.0 {
         let speed = app.speed();
         let text =
             if speed < 1.0 { format!("1/{:.0} speed", speed.recip()) } else { format!("{speed:.0}x speed") };

@@ -2,7 +2,7 @@
 
 use super::badges::LEGEND;
 use super::segments::{Segment, paint};
-use crate::app::{Action, App, BINDINGS, Mode};
+use crate::app::{Action, App, BINDINGS};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -24,10 +24,7 @@ pub fn foot(app: &App, area: Rect, frame: &mut Frame) {
             Some(Segment::new(text, theme.dim(), rank))
         })
         .collect();
-    let note = match (app.how().mode, app.ending()) {
-        (Mode::Replay, Some(_)) => "the recording is over; q leaves",
-        _ => "",
-    };
+    let note = if app.ending().is_some() { "there is no more; q leaves" } else { "" };
     let right = vec![Segment::new(note, theme.strong(), 0)];
     paint(pieces, right, area, frame.buffer_mut(), theme.symbols);
 }

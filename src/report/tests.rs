@@ -237,7 +237,9 @@ proptest::proptest! {
         frames in proptest::collection::vec(any_frame(), 0..12)
     ) {
         let mut timeline = Timeline::new(Arc::new(session(slow_node().0)));
-        frames.into_iter().for_each(|frame| timeline.push(frame));
+        for frame in frames {
+            timeline.push(frame);
+        }
         let report = build(&timeline, &Limits::default(), &[]);
         for rail in &report.rails {
             for rate in [rail.rx_gb_per_s, rail.tx_gb_per_s, rail.load_gb_per_s].into_iter().flatten() {

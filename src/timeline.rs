@@ -4,6 +4,7 @@
 //! so a session of a day never sits in memory, and a seek needs one block and its sums.
 
 mod interval;
+mod last_seen;
 mod sums;
 #[cfg(test)]
 mod tests;

@@ -26,6 +26,8 @@ pub struct RailRow {
     pub state: Option<String>,
     /// Physical state word as last read.
     pub phys_state: Option<String>,
+    /// Whether the device was gone at the end.
+    pub lost: bool,
     /// InfiniBand local id.
     pub lid: Option<u16>,
     /// LID of the subnet manager.
@@ -167,9 +169,8 @@ impl RailRow {
     pub(super) fn of(id: RailId, rail: &Rail, timeline: &HostTimeline) -> Self {
         let none = RailSums::default();
         let sums = timeline.sums().rails.get(id.0).unwrap_or(&none);
-        let frames = || timeline.frames().rev().filter_map(|frame| frame.rails.get(id.0));
+        let rail = &timeline.last_seen(id, rail);
         let ceilings = Ceilings::of(rail);
-        let seen = timeline.sums().states.get(id.0).cloned().flatten();
         Self {
             device: rail.device.clone(),
             port: rail.port,
@@ -177,8 +178,9 @@ impl RailRow {
             driver: rail.driver.clone(),
             is_vf: rail.is_vf,
             link_layer: rail.link_layer,
-            state: seen.or_else(|| rail.state.clone()),
-            phys_state: frames().find_map(|f| f.phys_state.clone()).or_else(|| rail.phys_state.clone()),
+            state: rail.state.clone(),
+            phys_state: rail.phys_state.clone(),
+            lost: timeline.is_lost(id),
             lid: rail.lid,
             sm_lid: rail.sm_lid,
             numa_node: rail.numa_node,
@@ -190,10 +192,7 @@ impl RailRow {
             gid: GidRow::of(rail),
             gids: rail.gids.iter().map(GidEntry::of).collect(),
             pcie: rail.pcie.as_ref().map(PcieRow::of),
-            bond: rail.bond.as_ref().map(|bond| {
-                let read = frames().find(|f| !f.legs.is_empty()).map_or(&[][..], |f| &f.legs);
-                BondRow::of(bond, read, &sums.legs)
-            }),
+            bond: rail.bond.as_ref().map(|bond| BondRow::of(bond, &sums.legs)),
             max_read_depth: rail.max_read_depth,
             uverbs: rail.uverbs.clone(),
             rx_gb_per_s: known(sums.rx_gb_per_s()),
@@ -251,12 +250,12 @@ impl PcieRow {
 }
 
 impl BondRow {
-    fn of(bond: &Bond, read: &[probes::model::LegFrame], sums: &[LegSums]) -> Self {
+    fn of(bond: &Bond, sums: &[LegSums]) -> Self {
         let legs = bond.legs.iter().enumerate().map(|(at, leg)| LegRow {
             netdev: leg.netdev.clone(),
             speed_gbit_per_s: known(leg.speed_gbit_per_s),
-            active: read.get(at).and_then(|r| r.active).or(leg.active),
-            link_up: read.get(at).and_then(|r| r.link_up).or(leg.link_up),
+            active: leg.active,
+            link_up: leg.link_up,
             rx_gb_per_s: known(sums.get(at).and_then(|s| s.rx.mean_gb_per_s())),
             tx_gb_per_s: known(sums.get(at).and_then(|s| s.tx.mean_gb_per_s())),
         });

@@ -196,6 +196,19 @@ fn a_target_is_judged_like_the_reader() {
 }
 
 #[test]
+fn a_rail_is_shown_as_it_was_last_seen() {
+    let mut timeline = Timeline::new(Arc::new(session(two_sockets(["a", "b", "c"].map(rail).into()))));
+    let down = RailFrame { state: Some("DOWN".into()), ..RailFrame::default() };
+    let gone = RailFrame { lost: true, ..RailFrame::default() };
+    timeline.push(Frame { rails: vec![down, gone, RailFrame::default()], ..Frame::default() });
+    let report = build(&timeline, &Limits::default(), &[]);
+    let rows: Vec<_> = report.rails.iter().map(|r| (r.state.as_deref(), r.line_gbit_per_s, r.lost)).collect();
+    assert_eq!(rows, [(Some("DOWN"), None, false), (None, None, true), (Some("ACTIVE"), Some(400.0), false)]);
+    assert_eq!(report.total.physical_ports, 1);
+    assert!(report.to_string().contains("GONE"), "{report}");
+}
+
+#[test]
 fn what_is_simulated_says_so() {
     let mut header = session(two_sockets(vec![rail("mlx5_0")]));
     header.simulated = Some(Simulation { scenario: "mixed".into(), seed: 7 });

@@ -32,7 +32,9 @@ impl Totals {
         let total = |rate: fn(&RailSums) -> Option<f64>| {
             sum(rows().filter(|(_, sums)| !sums.only_implausible()).map(|(_, sums)| rate(sums)))
         };
-        let ports = own_ports(topology);
+        let seen: Vec<Rail> =
+            topology.rails_with_id().map(|(id, rail)| timeline.last_seen(id, rail)).collect();
+        let ports = own_ports(&seen);
         Self {
             rx_gb_per_s: total(RailSums::rx_gb_per_s),
             tx_gb_per_s: total(RailSums::tx_gb_per_s),
@@ -56,8 +58,8 @@ fn wire(rail: &Rail) -> Option<f64> {
 }
 
 /// ACTIVE rails without the second sight of one and the same port.
-fn own_ports(topology: &Topology) -> Vec<&Rail> {
-    let active = || topology.rails.iter().filter(|rail| rail.is_active());
+fn own_ports(rails: &[Rail]) -> Vec<&Rail> {
+    let active = || rails.iter().filter(|rail| rail.is_active());
     let cards: BTreeSet<&str> = active()
         .filter(|rail| rail.is_vf != Some(true))
         .filter_map(|rail| rail.system_image_guid.as_deref())

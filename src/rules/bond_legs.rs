@@ -14,23 +14,12 @@ pub(super) const RULE: Rule = Rule { codes: &["bond-leg-imbalance", "bond-leg-do
 fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
     let mut found = Vec::new();
     for (id, rail) in topology.rails_with_id() {
+        let rail = timeline.local().last_seen(id, rail);
         let Some(bond) = &rail.bond else { continue };
-        let bond = now(bond, timeline.local(), id);
-        found.extend(down(rail, &bond));
-        found.extend(imbalance(id, rail, &bond, timeline, limits));
+        found.extend(down(&rail, bond));
+        found.extend(imbalance(id, &rail, bond, timeline, limits));
     }
     found
-}
-
-/// The bond with the state of its legs as last read.
-fn now(bond: &Bond, timeline: &HostTimeline, id: RailId) -> Bond {
-    let mut bond = bond.clone();
-    let read = timeline.frames().rev().filter_map(|f| f.rails.get(id.0)).find(|r| !r.legs.is_empty());
-    for (leg, read) in bond.legs.iter_mut().zip(read.map_or(&[][..], |r| &r.legs)) {
-        leg.link_up = read.link_up.or(leg.link_up);
-        leg.active = read.active.or(leg.active);
-    }
-    bond
 }
 
 fn down(rail: &Rail, bond: &Bond) -> Option<Finding> {

@@ -11,13 +11,8 @@ fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
     let local = timeline.local();
     let mut found = Vec::new();
     for (id, rail) in topology.rails_with_id() {
-        let state = local.sums().states.get(id.0).cloned().flatten().or_else(|| rail.state.clone());
-        let phys_state = local
-            .frames()
-            .rev()
-            .find_map(|f| f.rails.get(id.0)?.phys_state.clone())
-            .or_else(|| rail.phys_state.clone());
-        let (Some(state), Some(phys_state)) = (state, phys_state) else { continue };
+        let rail = local.last_seen(id, rail);
+        let (Some(state), Some(phys_state)) = (rail.state, rail.phys_state) else { continue };
         // Disabled was switched off by somebody, Sleep has no cable to train on
         if state == "ACTIVE" || !matches!(phys_state.as_str(), "Polling" | "Training") {
             continue;

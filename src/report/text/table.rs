@@ -19,7 +19,8 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
     writeln!(f, "{:<name_columns$} node state   rx GB/s  tx GB/s{load}  ceiling GB/s     %", "rail")?;
     for rail in &host.rails {
         let node = rail.numa_node.map_or("?".to_owned(), |node| node.to_string());
-        let state = clip(rail.state.as_deref().unwrap_or("?"), 6);
+        let state = if rail.lost { "GONE" } else { rail.state.as_deref().unwrap_or("?") };
+        let state = clip(state, 6);
         let load = if with_load { rate(rail.load_gb_per_s) } else { String::new() };
         let line = format!(
             "{:<name_columns$} {node:>4} {state:<6}{}{}{load}  {:<12} {:>5}",

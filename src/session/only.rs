@@ -42,13 +42,9 @@ impl<S: FrameSource> Only<S> {
         let whole = source.session();
         let mut local = whole.topology().clone();
         super::open::keep(&mut local, names)?;
-        let named = |device: &String| names.contains(device);
-        let kept = whole
-            .topology()
-            .rails_with_id()
-            .filter(|(_, rail)| named(&rail.device))
-            .map(|(id, _)| id.0)
-            .collect();
+        let is_kept = |rail: &probes::model::Rail| names.contains(&rail.device);
+        let kept =
+            whole.topology().rails_with_id().filter(|(_, rail)| is_kept(rail)).map(|(id, _)| id.0).collect();
         let mut session = (*whole).clone();
         session.hosts[0] = Arc::new(local);
         Ok(Self { source, session: Arc::new(session), kept, load: None })

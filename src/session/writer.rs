@@ -216,7 +216,7 @@ mod tests {
         let mut writer = Writer::create(&path, Arc::new(session)).unwrap();
         // two frames a block
         let frame = |seq| Arc::new(Frame { seq, at_ns: seq * 500_000_000, ..Frame::default() });
-        let mut push = |seqs: std::ops::Range<u64>, writer: &mut Writer| {
+        let push = |seqs: std::ops::Range<u64>, writer: &mut Writer| {
             let lost = seqs.filter_map(|seq| writer.push(&frame(seq)).err()).map(|lost| lost.frames);
             lost.sum::<u64>()
         };

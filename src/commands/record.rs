@@ -55,11 +55,11 @@ fn opening(session: &Session, status: &RecordingStatus) -> String {
 
 fn closing(status: &RecordingStatus) -> String {
     let file = status.path().display();
-    format!(
-        "{file}: {} frames, {} bytes; look at it with: railscope replay {file}",
-        status.frames(),
-        status.bytes()
-    )
+    let frames = match status.frames() {
+        1 => "1 frame".to_owned(),
+        n => format!("{n} frames"),
+    };
+    format!("{file}: {frames}, {} bytes; look at it with: railscope replay {file}", status.bytes())
 }
 
 fn as_json(status: &RecordingStatus) -> serde_json::Value {

@@ -2,7 +2,8 @@
 
 use crate::cli::ServeArgs;
 use crate::peer::server::{Say, listen, serve};
-use crate::peer::{End, invitation, signals};
+use crate::peer::signals::Signals;
+use crate::peer::{End, invitation};
 use anyhow::{Context, ensure};
 use std::io::Write;
 use std::process::ExitCode;
@@ -26,6 +27,8 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         .build()
         .context("cannot wait for clients")?;
     runtime.block_on(async {
+        // before anyone reads that Ctrl-C ends it
+        let mut signals = Signals::catch();
         let listener = listen(args.listen).await?;
         let listening = listener.local_addr().context("the address that is listened on")?;
         for line in greeting(&end, listening) {
@@ -33,7 +36,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         }
         let stopped = async {
             tokio::select! {
-                signal = signals::interrupted() => signal,
+                signal = signals.received() => signal,
                 () = over(common.duration.map(|period| period.0)) => "the end of --for",
             }
         };

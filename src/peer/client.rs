@@ -5,7 +5,7 @@ use super::attendance::{Ended, attend};
 use super::end::End;
 use super::engine::Traffic;
 use super::error::PeerError;
-use super::signals;
+use super::signals::Signals;
 use super::target::Target;
 use super::traffic::Controlled;
 use probes::load::{Params, RunningLoad};
@@ -92,7 +92,8 @@ pub fn connect(end: End, target: Target, params: Params) -> Result<Connected, Pe
         };
         let farewell = end.timing.farewell;
         let ended = runtime.block_on(async move {
-            let mut interrupted = pin!(signals::interrupted());
+            let mut signals = Signals::catch();
+            let mut interrupted = pin!(signals.received());
             match negotiate(&end, &target, params, &mut interrupted).await {
                 Ok((link, agreed, traffic)) => {
                     let _ = ready.send(Ok((agreed, traffic.clone())));

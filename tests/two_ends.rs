@@ -1,0 +1,297 @@
+//! `serve` and `load` together: the whole way over a stand-in verbs library, and what scripts see when it fails.
+
+use assert_cmd::cargo::cargo_bin;
+use probes::load::{Params, Place};
+use probes::model::{Gid, GidChoice, GidType, LinkLayer, Rail, Topology};
+use probes::root::Root;
+use railscope::commands::headless;
+use railscope::peer::client::connect;
+use railscope::peer::engine::Verbs;
+use railscope::peer::link::Timing;
+use railscope::peer::message::Hello;
+use railscope::peer::offer::offers;
+use railscope::peer::server::{Say, listen, serve};
+use railscope::peer::{End, Ended, Target};
+use railscope::report;
+use railscope::rules::Limits;
+use railscope::session::{Live, Stop};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// Set in the process that has the stand-in for its verbs library.
+const INSIDE: &str = "STANDIN_INSIDE";
+
+/// Runs `body` in a process that has the stand-in for its verbs library. `test` is the name of the calling test.
+fn over_the_stand_in(test: &str, environment: &[(&str, &str)], body: fn()) {
+    if std::env::var_os(INSIDE).is_some() {
+        return body();
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let library = directory.path().join("libibverbs-standin.so");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/probes/tests/standin/verbs.c");
+    let compiled = Command::new("gcc")
+        .args(["-O1", "-shared", "-fPIC", "-pthread", "-o"])
+        .args([&library, Path::new(source)])
+        .status()
+        .expect("this test needs gcc and the headers of libibverbs-dev");
+    assert!(compiled.success(), "gcc could not compile {source}; are the headers of libibverbs-dev there?");
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", test, "--nocapture"]).env(INSIDE, "1").env("RAILSCOPE_IBVERBS", &library);
+    let output = child.envs(environment.iter().copied()).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+}
+
+/// One end with the stand-in's two devices.
+fn end(host: &str, boot_id: &str) -> End {
+    let rail = |at: u8| Rail {
+        device: format!("stand{at}"),
+        port: 1,
+        link_layer: Some(LinkLayer::Ethernet),
+        state: Some("ACTIVE".into()),
+        gids: vec![Gid {
+            index: 1,
+            address: format!("::ffff:10.0.{at}.1").parse().unwrap(),
+            kind: Some(GidType::RoceV2),
+            netdev: None,
+        }],
+        gid: Some(GidChoice { index: 1, reason: "the only one".into() }),
+        ..Rail::default()
+    };
+    let topology = Topology { rails: vec![rail(0), rail(1)], ..Topology::default() };
+    End {
+        me: Hello { host: host.into(), version: "0.1.0".into(), boot_id: Some(boot_id.into()) },
+        offers: offers(&topology, &[], None, None).unwrap(),
+        topology: Arc::new(topology),
+        engine: Arc::new(Verbs),
+        timing: Timing::default(),
+    }
+}
+
+/// A server on a thread of its own.
+struct Server {
+    address: SocketAddr,
+    said: Arc<Mutex<Vec<String>>>,
+    stop: oneshot::Sender<&'static str>,
+    thread: JoinHandle<()>,
+}
+
+impl Server {
+    fn start(end: End) -> Self {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let heard = said.clone();
+        let say: Say = Arc::new(move |line: &str| heard.lock().unwrap().push(line.to_owned()));
+        let (stop, stopped) = oneshot::channel();
+        let (bound, address) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let listener = listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+                bound.send(listener.local_addr().unwrap()).unwrap();
+                serve(listener, end, say, async { stopped.await.unwrap() }).await;
+            });
+        });
+        Self { address: address.recv().unwrap(), said, stop, thread }
+    }
+
+    fn target(&self) -> Target {
+        Target { host: self.address.ip().to_string(), port: self.address.port() }
+    }
+
+    fn stop(self) -> Vec<String> {
+        self.stop.send("Ctrl-C").unwrap();
+        self.thread.join().unwrap();
+        self.said.lock().unwrap().clone()
+    }
+}
+
+fn params() -> Params {
+    Params {
+        qps: 2,
+        size_bytes: 4096,
+        depth: 16,
+        place: Place::None,
+        warmup_s: 0.05,
+        duration_s: Some(0.3),
+        ..Params::default()
+    }
+}
+
+/// A load from start to end; its report, and how it came to its end.
+fn load(server: &Server, end: End) -> (serde_json::Value, Ended) {
+    let topology = (*end.topology).clone();
+    let mut connected = connect(end, server.target(), params()).unwrap();
+    let nothing = tempfile::tempdir().unwrap();
+    let every = Duration::from_millis(20);
+    let load = connected.take_load();
+    let mut source = Live::new(Root::at(nothing.path()), topology, every, None, load, Stop::new());
+    connected.go();
+    let timeline = headless::play(&mut source).unwrap();
+    drop(source);
+    assert_eq!(connected.failures(), Vec::<String>::new());
+    let ended = connected.finish();
+    (serde_json::to_value(report::build(&timeline, &Limits::default(), &[])).unwrap(), ended)
+}
+
+#[test]
+fn a_load_reads_the_peers_data_over_two_rails() {
+    over_the_stand_in("a_load_reads_the_peers_data_over_two_rails", &[], || {
+        let server = Server::start(end("n2", "there"));
+        let (report, ended) = load(&server, end("n1", "here"));
+        assert!(matches!(ended, Ended::Here), "{ended:?}");
+        let block = &report["load"];
+        for (key, expected) in [
+            ("op", serde_json::json!("read")),
+            ("transport", "verbs".into()),
+            ("loopback", false.into()),
+            ("size_bytes", 4096.into()),
+            ("qps", 2.into()),
+            ("read_depth", 16.into()),
+            ("workers", 2.into()),
+            ("errors", serde_json::json!({})),
+        ] {
+            assert_eq!(block[key], expected, "{key} of {block}");
+        }
+        for rail in report["rails"].as_array().unwrap() {
+            assert!(rail["load_gb_per_s"].as_f64().unwrap() > 0.0, "{rail}");
+        }
+        let said = server.stop();
+        assert_eq!(said[0], "n1 (127.0.0.1): reads 4096 B x 2 queue pairs from stand0, stand1");
+        assert!(
+            said[1].starts_with("n1 (127.0.0.1): done; ") && said[1].contains("2 of 2 rails"),
+            "{said:?}"
+        );
+    });
+}
+
+#[test]
+fn a_load_from_the_same_machine_is_marked_as_loopback() {
+    over_the_stand_in("a_load_from_the_same_machine_is_marked_as_loopback", &[], || {
+        let server = Server::start(end("n1", "here"));
+        let (report, _) = load(&server, end("n1", "here"));
+        assert_eq!(report["load"]["loopback"], true);
+        server.stop();
+    });
+}
+
+#[test]
+fn memory_that_cannot_be_locked_is_one_error_on_both_ends() {
+    let no_memory = [("STANDIN_REG_MR", "12")];
+    over_the_stand_in("memory_that_cannot_be_locked_is_one_error_on_both_ends", &no_memory, || {
+        let server = Server::start(end("n2", "there"));
+        let said = connect(end("n1", "here"), server.target(), params()).err().unwrap().to_string();
+        assert!(said.contains("stand0") && said.contains("memlock"), "{said}");
+        assert!(server.stop()[1].contains("memlock"));
+    });
+}
+
+/// A tree with one RoCE rail.
+fn tree() -> tempfile::TempDir {
+    let tree = tempfile::tempdir().unwrap();
+    let device = "sys/class/infiniband/mlx5_0";
+    for (file, text) in [
+        ("ports/1/state", "4: ACTIVE"),
+        ("ports/1/phys_state", "5: LinkUp"),
+        ("ports/1/link_layer", "Ethernet"),
+        ("ports/1/rate", "400 Gb/sec (4X NDR)"),
+        ("ports/1/gids/0", "0000:0000:0000:0000:0000:ffff:0a00:0001"),
+        ("ports/1/gid_attrs/types/0", "RoCE v2"),
+    ] {
+        let file = tree.path().join(device).join(file);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+    tree
+}
+
+fn railscope(command: &str, tree: &Path, flags: &[&str]) -> Command {
+    let mut railscope = Command::new(cargo_bin("railscope"));
+    railscope.arg(command).arg("--root").arg(tree).args(flags).stdin(Stdio::null());
+    railscope
+}
+
+/// The one line on stderr of what exits with 2 and prints nothing else.
+fn refused(output: &Output) -> String {
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{stderr}");
+    assert_eq!(stderr.trim_end().lines().count(), 1, "{stderr}");
+    stderr
+}
+
+/// What `load` says to a peer that answers with these bytes.
+fn load_from(answer: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let peer = listener.local_addr().unwrap().to_string();
+    let answering = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.write_all(answer).unwrap();
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    let tree = tree();
+    let said = refused(&railscope("load", tree.path(), &[&peer]).output().unwrap());
+    answering.join().unwrap();
+    said
+}
+
+#[test]
+fn a_peer_of_another_version_is_one_line_with_both_versions() {
+    let said = load_from(b"railscope 9 3.0.0\n");
+    assert!(said.contains("runs railscope 3.0.0 (control protocol 9), this is railscope"), "{said}");
+    assert!(said.contains("install the same version on both hosts"), "{said}");
+}
+
+#[test]
+fn something_else_on_the_port_is_one_line_that_says_what() {
+    let said = load_from(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    assert!(said.contains("is not railscope (a web server): check the port"), "{said}");
+}
+
+#[test]
+fn a_peer_that_is_not_there_is_one_line_that_says_what_to_check() {
+    // bound and dropped: nobody listens there now
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let tree = tree();
+    let said = refused(&railscope("load", tree.path(), &[&port.to_string()]).output().unwrap());
+    assert!(said.contains(&format!("cannot reach {port}")), "{said}");
+    assert!(said.contains("is `railscope serve` running there"), "{said}");
+}
+
+#[test]
+fn a_port_that_is_taken_is_one_line() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let tree = tree();
+    let said = refused(&railscope("serve", tree.path(), &["--listen", &address]).output().unwrap());
+    assert!(said.contains(&format!("cannot listen on {address}")), "{said}");
+}
+
+/// Ends the process when a test fails before it does.
+struct Ending(Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn serve_prints_the_line_to_type_and_ends_cleanly_on_a_signal() {
+    let tree = tree();
+    let mut command = railscope("serve", tree.path(), &["--listen", "127.0.0.1:0"]);
+    let mut serve = Ending(command.stdout(Stdio::piped()).spawn().unwrap());
+    let mut lines = BufReader::new(serve.0.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let greeting: Vec<String> = lines.by_ref().take_while(|line| line != "Ctrl-C ends it").collect();
+    assert_eq!(greeting[1], "  mlx5_0 10.0.0.1, node unknown");
+    assert!(greeting[3].starts_with("  railscope load 127.0.0.1:"), "{greeting:?}");
+    let pid = rustix::process::Pid::from_child(&serve.0);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(lines.collect::<Vec<_>>(), ["railscope serve: stopped"]);
+    assert_eq!(serve.0.wait().unwrap().code(), Some(0));
+}

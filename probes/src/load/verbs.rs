@@ -5,8 +5,9 @@ use super::{LoadError, LoadTransport, Pumped};
 use crate::ffi::verbs::{CompletionQueue, Error, Ring, Status};
 use std::collections::BTreeMap;
 
-/// Polls, all of them empty, after which a rail that failed no longer waits for requests that are still out.
-const PATIENCE_POLLS: u32 = 1 << 16;
+/// Polls, all of them empty, after which a rail that failed no longer waits for requests that are still out: other
+/// queue pairs may sit out their timeouts, which takes seconds.
+const PATIENCE_POLLS: u32 = 1 << 14;
 
 /// Connected queue pairs of one rail, each with its prepared requests, and one completion queue for all.
 pub(super) struct VerbsTransport {
@@ -31,17 +32,24 @@ struct Ledger {
     depth: u32,
     /// Oldest request not accounted for.
     oldest: u32,
+    /// Requests accounted for and not posted again.
+    idle: u32,
     /// Good operations so far.
     good: u64,
 }
 
 impl Ledger {
+    fn new(depth: u32) -> Self {
+        Self { depth, oldest: 0, idle: 0, good: 0 }
+    }
+
     /// Requests from the oldest up to `slot`, which are accounted for from now on.
     #[inline]
     fn through(&mut self, slot: u32) -> u32 {
         let after = slot + 1;
         let count = if after > self.oldest { after - self.oldest } else { after + self.depth - self.oldest };
         self.oldest = if after == self.depth { 0 } else { after };
+        self.idle += count;
         count
     }
 }
@@ -67,7 +75,7 @@ impl VerbsTransport {
         rings: Vec<Ring>,
         queue: CompletionQueue,
     ) -> Self {
-        let ledger = Ledger { depth, oldest: 0, good: 0 };
+        let ledger = Ledger::new(depth);
         let lanes = rings.into_iter().map(|ring| Lane { ring, ledger }).collect();
         Self { device, size_bytes, lanes, queue, primed: false, failing: None }
     }
@@ -135,16 +143,18 @@ impl LoadTransport for VerbsTransport {
                 let failing = self.failing.get_or_insert_with(|| Failing::new(Why::Completion(status)));
                 *failing.counts.entry(status.to_string()).or_default() += 1;
             }
-            if ticket.ends_chain
-                && self.failing.is_none()
-                && let Err(error) = lane.ring.post(ticket.chain as usize)
-            {
-                self.failing = Some(Failing::new(Why::Refused(error)));
+            if ticket.ends_chain && self.failing.is_none() {
+                // all of the chain is accounted for, and so is everything that was posted before it
+                lane.ledger.idle = 0;
+                if let Err(error) = lane.ring.post(ticket.chain as usize) {
+                    self.failing = Some(Failing::new(Why::Refused(error)));
+                }
             }
         }
         if let Some(mut failing) = self.failing.take() {
             failing.empty_polls = if empty { failing.empty_polls + 1 } else { 0 };
-            if failing.empty_polls > PATIENCE_POLLS {
+            let nothing_is_out = self.lanes.iter().all(|lane| lane.ledger.idle == lane.ledger.depth);
+            if empty && (nothing_is_out || failing.empty_polls > PATIENCE_POLLS) {
                 return Err(self.give_up(failing));
             }
             self.failing = Some(failing);
@@ -165,19 +175,19 @@ mod tests {
 
     #[test]
     fn a_completion_accounts_for_the_unsignalled_requests_before_it() {
-        let mut ledger = Ledger { depth: 8, oldest: 0, good: 0 };
+        let mut ledger = Ledger::new(8);
         assert_eq!([3, 7, 3, 4, 7].map(|slot| ledger.through(slot)), [4, 4, 4, 1, 3]);
     }
 
     #[test]
     fn a_queue_of_one_accounts_for_one_each_time() {
-        let mut ledger = Ledger { depth: 1, oldest: 0, good: 0 };
+        let mut ledger = Ledger::new(1);
         assert_eq!([0, 0, 0].map(|slot| ledger.through(slot)), [1, 1, 1]);
     }
 
     #[test]
     fn a_whole_round_between_completions_is_the_depth() {
-        let mut ledger = Ledger { depth: 8, oldest: 0, good: 0 };
+        let mut ledger = Ledger::new(8);
         ledger.through(4);
         assert_eq!(ledger.through(4), 8);
     }

@@ -192,6 +192,22 @@ fn a_failing_rail_stops_alone_and_is_named() {
 }
 
 #[test]
+fn a_device_that_throws_everything_out_is_not_blamed_on_another_error() {
+    // 5 = IBV_WC_WR_FLUSH_ERR
+    let fault = [("STANDIN_FAULT", "stand0:64:5")];
+    over_the_stand_in("a_device_that_throws_everything_out_is_not_blamed_on_another_error", &fault, || {
+        let (_target, reader) = connected(&params());
+        reader.go();
+        wait_for("one rail fails", || rail(&reader.workers(), 0).phase == WorkerPhase::Failed);
+        let failures = reader.failures();
+        assert!(
+            failures[0].starts_with("stand0: WR_FLUSH_ERR: the device threw out all requests"),
+            "{failures:?}"
+        );
+    });
+}
+
+#[test]
 fn reads_without_their_data_are_an_error() {
     over_the_stand_in("reads_without_their_data_are_an_error", &[("STANDIN_NO_DATA", "1")], || {
         let (_target, reader) = connected(&params());

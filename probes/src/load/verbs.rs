@@ -9,6 +9,10 @@ use std::collections::BTreeMap;
 /// queue pairs may sit out their timeouts, which takes seconds.
 const PATIENCE_POLLS: u32 = 1 << 14;
 
+/// What a flushed request means when no other error came first.
+const STOPPED_FROM_OUTSIDE: &str =
+    "the device threw out all requests: it was reset or removed, or its port lost its address; see dmesg";
+
 /// Connected queue pairs of one rail, each with its prepared requests, and one completion queue for all.
 pub(super) struct VerbsTransport {
     device: String,
@@ -106,7 +110,7 @@ impl VerbsTransport {
             Why::Completion(status) => LoadError::Completion {
                 device: self.device.clone(),
                 status: status.to_string(),
-                usual_cause: status.usual_cause(),
+                usual_cause: if status.is_flush() { STOPPED_FROM_OUTSIDE } else { status.usual_cause() },
                 counts: failing.counts,
             },
         }
@@ -117,6 +121,15 @@ impl Failing {
     #[cold]
     fn new(why: Why) -> Self {
         Self { why, counts: BTreeMap::new(), empty_polls: 0 }
+    }
+
+    /// Counts an error completion. Of several queue pairs the one that was flushed may speak first; the cause is
+    /// what another says.
+    fn count(&mut self, status: Status) {
+        if matches!(&self.why, Why::Completion(first) if first.is_flush()) {
+            self.why = Why::Completion(status);
+        }
+        *self.counts.entry(status.to_string()).or_default() += 1;
     }
 }
 
@@ -141,7 +154,7 @@ impl LoadTransport for VerbsTransport {
                 lane.ledger.good += u64::from(accounted - 1);
                 operations += accounted - 1;
                 let failing = self.failing.get_or_insert_with(|| Failing::new(Why::Completion(status)));
-                *failing.counts.entry(status.to_string()).or_default() += 1;
+                failing.count(status);
             }
             if ticket.ends_chain && self.failing.is_none() {
                 // all of the chain is accounted for, and so is everything that was posted before it

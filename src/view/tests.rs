@@ -7,7 +7,7 @@ use crate::rules::{Finding, Severity};
 use crate::session::{FrameSource, Recorded, SourceError};
 use crate::timeline::Timeline;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use probes::model::{Frame, Session};
+use probes::model::{Frame, Session, WorkerPhase};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::sync::Arc;
@@ -131,13 +131,44 @@ fn a_held_picture_says_so_and_shows_the_selected_finding_in_full() {
 }
 
 #[test]
-fn sixty_four_rails_scroll() {
+fn sixty_four_rails_scroll_and_keep_their_node_in_view() {
     let node = super::fixture::Node::with_rails(64);
     let mut app = app(&Timeline::new(node.session()), How::default(), Vec::new());
-    assert!(screen(&app, 80, 24).contains("rails 1-15 of 64"), "{}", screen(&app, 80, 24));
+    let top = screen(&app, 80, 24);
+    assert!(top.contains("rails 1-15 of 64") && top.contains("NUMA 0"), "{top}");
     press(&mut app, KeyCode::End);
     let end = screen(&app, 80, 24);
-    assert!(end.contains("-64 of 64") && end.contains("▸mlx5_bond_64"), "{end}");
+    assert!(end.contains("rails 50-64 of 64") && end.contains("▸mlx5_bond_64"), "{end}");
+    assert!(end.contains("NUMA 1") && !end.contains("mlx5_bond_49"), "{end}");
+}
+
+/// The second line of the screen, flush left, when the workers of a load of eight rails are in these phases.
+fn load_line(phases: [WorkerPhase; 2]) -> String {
+    let [first, others] = phases;
+    let timeline = two_slow_bonds();
+    let mut app = app(&timeline, How { mode: Mode::Load, ..How::default() }, Vec::new());
+    let mut frame = timeline.local().latest().unwrap().clone();
+    frame.at_ns += 100_000_000;
+    for (at, worker) in frame.workers.iter_mut().enumerate() {
+        worker.phase = if at == 0 { first } else { others };
+    }
+    app.update(Msg::Frame(Arc::new(frame)));
+    screen(&app, 100, 24).lines().nth(1).unwrap().trim_matches('"').split("   ").next().unwrap().to_owned()
+}
+
+#[test]
+fn the_load_says_how_far_it_is() {
+    use WorkerPhase::{Done, Failed, Measuring, Waiting, Warmup};
+    let lines = [
+        ([Waiting, Waiting], "READ 64K × 4 QPs, connecting"),
+        ([Waiting, Warmup], "READ 64K × 4 QPs, warming up 2 s"),
+        ([Measuring, Measuring], "READ 64K × 4 QPs, measuring 10/30 s"),
+        ([Failed, Measuring], "READ 64K × 4 QPs, measuring 10/30 s, 1 of 8 failed"),
+        ([Done, Done], "READ 64K × 4 QPs, done, 10 s measured"),
+    ];
+    for (phases, line) in lines {
+        assert_eq!(load_line(phases), line);
+    }
 }
 
 #[test]

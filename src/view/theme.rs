@@ -63,10 +63,8 @@ impl Theme {
     /// Text that matters less.
     #[must_use]
     pub fn dim(self) -> Style {
-        match self.colours {
-            Colours::Terminal => Style::new().fg(Color::DarkGray),
-            Colours::None => Style::new().add_modifier(Modifier::DIM),
-        }
+        // not the terminal's dark grey: some palettes make that the background
+        Style::new().add_modifier(Modifier::DIM)
     }
 
     /// A bar of a rail about which nothing bad was found.

@@ -9,11 +9,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
-/// The thread that owns the source.
+/// The thread that owns the source; dropping this ends both, which closes a recording, also in a panic.
 pub(super) struct Sampler {
-    thread: JoinHandle<()>,
+    /// `None` once it was joined.
+    thread: Option<JoinHandle<()>>,
     /// How many times its own pace a replay goes, `None` holds it; hanging up stops the thread.
-    control: Sender<Option<f64>>,
+    control: Option<Sender<Option<f64>>>,
     stop: Stop,
 }
 
@@ -28,20 +29,33 @@ impl Sampler {
         let pace = Pace::new(orders, if mode.is_past() { By::FrameTimes } else { By::Source });
         let thread =
             std::thread::Builder::new().name("sampler".into()).spawn(move || pass_on(source, pace, &send))?;
-        Ok(Self { thread, control, stop })
+        Ok(Self { thread: Some(thread), control: Some(control), stop })
     }
 
     /// Lets a replay go on at so many times its own pace; `None` holds it.
     pub fn pace(&self, pace: Option<f64>) {
-        // an ended session has nobody to take the order, and needs none
-        let _ = self.control.send(pace);
+        if let Some(control) = &self.control {
+            // an ended session has nobody to take the order, and needs none
+            let _ = control.send(pace);
+        }
     }
 
     /// Ends the source and drops it, which closes a recording.
-    pub fn stop(self) -> anyhow::Result<()> {
+    pub fn stop(mut self) -> anyhow::Result<()> {
+        self.join().map_err(|_| anyhow::anyhow!("the sampler stopped by a fault in railscope itself"))
+    }
+
+    fn join(&mut self) -> std::thread::Result<()> {
         self.stop.stop();
-        drop(self.control);
-        self.thread.join().map_err(|_| anyhow::anyhow!("the sampler stopped by a fault in railscope itself"))
+        self.control = None;
+        self.thread.take().map_or(Ok(()), JoinHandle::join)
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        // told by `stop`; where that was not reached, a worse error is on its way
+        let _ = self.join();
     }
 }
 

@@ -43,7 +43,10 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        restore();
+        // a panic has given it back already, and its text must stay on the main screen
+        if !std::thread::panicking() {
+            restore();
+        }
     }
 }
 

@@ -84,6 +84,30 @@ impl Root {
         Ok(String::from_utf8_lossy(&self.bytes(path)?).trim().to_owned())
     }
 
+    /// Names and texts of the files in a folder, sorted by name; what cannot be read is left out.
+    ///
+    /// For folders of hundreds of small files, such as GID tables: the way to the folder is gone once.
+    pub fn texts(&self, folder: impl AsRef<Path>) -> Result<Vec<(String, String)>, ReadError> {
+        use rustix::fs::{Mode, OFlags};
+        let folder = folder.as_ref();
+        let names = self.names(folder)?;
+        let open = if self.overlay.is_empty() { self.canonical(folder).ok() } else { None };
+        let open = open.and_then(|at| std::fs::File::open(self.base.join(at)).ok());
+        let text = |name: &String| {
+            // a link is left to the slower way, which keeps it inside the tree
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
+            let file =
+                open.as_ref().and_then(|folder| rustix::fs::openat(folder, name, flags, Mode::empty()).ok());
+            match file {
+                Some(file) => {
+                    Some(String::from_utf8_lossy(&self.rest_of(&mut file.into()).ok()?).trim().to_owned())
+                }
+                None => self.text(folder.join(name)).ok(),
+            }
+        };
+        Ok(names.into_iter().filter_map(|name| text(&name).map(|text| (name, text))).collect())
+    }
+
     /// Names in a folder, sorted.
     pub fn names(&self, path: impl AsRef<Path>) -> Result<Vec<String>, ReadError> {
         let path = path.as_ref();
@@ -130,11 +154,16 @@ impl Root {
             let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
             std::fs::OpenOptions::new().read(true).custom_flags(flags).open(self.base.join(at))?
         };
+        self.rest_of(&mut file)
+    }
+
+    fn rest_of(&self, file: &mut std::fs::File) -> std::io::Result<Vec<u8>> {
         if !self.live && !file.metadata()?.is_file() {
             return Err(std::io::Error::other("not a regular file"));
         }
-        let mut bytes = Vec::new();
-        Read::by_ref(&mut file).take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+        // most files of /sys and /proc fit
+        let mut bytes = Vec::with_capacity(512);
+        file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > MOST_BYTES {
             return Err(std::io::Error::other(format!("larger than {MOST_BYTES} bytes")));
         }
@@ -287,6 +316,21 @@ mod tests {
         assert_eq!(root.text("/sys/class/net/eth0/mtu").unwrap(), "4200");
         assert_eq!(root.canonical("sys/class/net/eth0").unwrap().to_str(), Some("sys/devices/nic"));
         assert_eq!(root.link_name("sys/class/net/eth0").unwrap(), "nic");
+    }
+
+    #[test]
+    fn the_texts_of_a_folder_come_with_their_names_and_without_what_cannot_be_read() {
+        let (dir, mut root) = tree();
+        let folder = dir.path().join("sys/devices/nic");
+        std::fs::write(folder.join("speed"), "100\n").unwrap();
+        std::fs::create_dir(folder.join("queues")).unwrap();
+        symlink("mtu", folder.join("same")).unwrap();
+        symlink("/etc/passwd", folder.join("out")).unwrap();
+        let texts = |root: &Root| root.texts("sys/class/net/eth0").unwrap();
+        let pair = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+        assert_eq!(texts(&root), [pair("mtu", "4200"), pair("same", "4200"), pair("speed", "100")]);
+        root.lay_over("sys/class/net/eth0/mtu", Some("9000"));
+        assert_eq!(texts(&root)[0], pair("mtu", "9000"));
     }
 
     #[test]

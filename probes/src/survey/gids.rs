@@ -50,22 +50,22 @@ impl Probe for Gids {
 
 fn table(root: &Root, rail: &Rail, look: &mut Look<'_>) -> Vec<Gid> {
     let folder = look.folder().to_owned();
-    let names = match root.names(folder.join("gids")) {
-        Ok(names) => names,
+    let texts = match root.texts(folder.join("gids")) {
+        Ok(texts) => texts,
         Err(error) => {
             look.gap(format!("ports/{}/gids: {}", rail.port, super::look::cause(&error)));
             return Vec::new();
         }
     };
-    let mut gids: Vec<Gid> =
-        names.iter().filter_map(|name| entry(root, rail, &folder, name.parse().ok()?)).collect();
+    let entry = |(name, text): &(String, String)| entry(root, rail, &folder, (name.parse().ok()?, text));
+    let mut gids: Vec<Gid> = texts.iter().filter_map(entry).collect();
     gids.sort_by_key(|gid| gid.index);
     gids
 }
 
 /// One entry; `None` when it is empty.
-fn entry(root: &Root, rail: &Rail, folder: &Path, index: u32) -> Option<Gid> {
-    let address: Ipv6Addr = root.text(folder.join("gids").join(index.to_string())).ok()?.parse().ok()?;
+fn entry(root: &Root, rail: &Rail, folder: &Path, (index, text): (u32, &str)) -> Option<Gid> {
+    let address: Ipv6Addr = text.parse().ok()?;
     if is_empty(address, rail) {
         return None;
     }

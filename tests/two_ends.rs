@@ -162,7 +162,7 @@ fn a_load_reads_the_peers_data_over_two_rails() {
             assert!(rail["load_gb_per_s"].as_f64().unwrap() > 0.0, "{rail}");
         }
         let said = server.stop();
-        assert_eq!(said[0], "n1 (127.0.0.1): reads 4096 B x 2 queue pairs from stand0, stand1");
+        assert_eq!(said[0], "n1 (127.0.0.1): reads 4K x 2 queue pairs a rail from stand0, stand1");
         assert!(
             said[1].starts_with("n1 (127.0.0.1): done; ") && said[1].contains("2 of 2 rails"),
             "{said:?}"

@@ -3,7 +3,7 @@
 use super::watch;
 use crate::cli::LoadArgs;
 use crate::peer::client::{Connected, connect};
-use crate::peer::{Agreed, End, Ended, Target, perftest, request};
+use crate::peer::{End, Ended, Target, perftest, request};
 use crate::session::{DEFAULT_EVERY, Live, Stop};
 use crate::tui::{How, Mode};
 use anyhow::{Context, ensure};
@@ -54,29 +54,13 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
 
 /// What was agreed, before anything moves.
 fn introduction(connected: &Connected) -> Vec<String> {
-    let agreed = &connected.agreed;
-    let params = &agreed.plan.params;
-    let here = if agreed.loopback { ", which is this machine: loopback, no fabric" } else { "" };
-    let mut lines = vec![format!(
-        "reading {} B x {} queue pairs a rail from {} ({}){here}",
-        params.size_bytes, params.qps, agreed.peer.host, agreed.address
-    )];
-    lines.extend(pairs(agreed));
-    lines.extend(agreed.left_out.iter().map(|line| format!("left out: {line}")));
+    let read_depths = connected.read_depths();
+    let mut lines = connected.agreed.introduction(&read_depths);
     lines.push("the same with perftest, all at once:".to_owned());
-    for command in perftest::commands(agreed, &connected.read_depths()) {
+    for command in perftest::commands(&connected.agreed, &read_depths) {
         lines.extend(command.lines().map(|line| format!("  {line}")));
     }
     lines
-}
-
-fn pairs(agreed: &Agreed) -> Vec<String> {
-    let matched = agreed.matching.pairs.iter().filter_map(|pair| {
-        let (our, their) = (agreed.ours.get(pair.ours)?, agreed.theirs.get(pair.theirs)?);
-        Some(format!("  {our} <- {their} ({})", pair.by))
-    });
-    let unmatched = agreed.matching.unmatched.iter().map(|u| format!("left out: {}: {}", u.device, u.reason));
-    matched.chain(unmatched).collect()
 }
 
 /// Says it on stderr; stdout is the report's.

@@ -9,6 +9,8 @@ use super::matching::{Matching, matching};
 use super::message::{Hello, Message, Plan};
 use super::offer::{Offer, listed};
 use super::target::Target;
+use crate::GENERATED_BY;
+use crate::settings::Size;
 use probes::load::{Params, Role};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -32,6 +34,45 @@ pub struct Agreed {
     pub left_out: Vec<String>,
     /// What both ends opened.
     pub plan: Plan,
+}
+
+impl Agreed {
+    /// What was agreed in words, one line each: what is read, over which rails, and what is left out and why.
+    ///
+    /// `read_depths` is what our devices use.
+    #[must_use]
+    pub fn introduction(&self, read_depths: &[(String, Option<u32>)]) -> Vec<String> {
+        let params = &self.plan.params;
+        let host = &self.peer.host;
+        let here = if self.loopback { ", which is this machine: loopback, no fabric" } else { "" };
+        let mut lines = vec![format!(
+            "reading {} x {} queue pairs a rail from {host} ({}){here}",
+            Size(params.size_bytes),
+            params.qps,
+            self.address
+        )];
+        for pair in &self.matching.pairs {
+            if let (Some(our), Some(their)) = (self.ours.get(pair.ours), self.theirs.get(pair.theirs)) {
+                lines.push(format!("  {our} <- {their} ({})", pair.by));
+            }
+        }
+        lines.extend(self.matching.unmatched.iter().map(|u| format!("left out: {}: {}", u.device, u.reason)));
+        lines.extend(self.left_out.iter().map(|line| format!("left out: {line}")));
+        let unused = self.theirs.iter().enumerate();
+        let unused = unused.filter(|(at, _)| self.matching.pairs.iter().all(|pair| pair.theirs != *at));
+        lines.extend(unused.map(|(_, their)| format!("not used of {host}: {their}")));
+        if let Some(asked) = params.read_depth {
+            let less = read_depths.iter().filter_map(|(device, depth)| Some((device, (*depth)?)));
+            let less = less.filter(|(_, depth)| *depth < asked);
+            lines.extend(less.map(|(device, depth)| {
+                format!("{device}: READ depth {depth}, not {asked}: one of the two ends can do no more")
+            }));
+        }
+        if self.peer.version != env!("CARGO_PKG_VERSION") {
+            lines.push(format!("{host} runs railscope {}, this is {GENERATED_BY}", self.peer.version));
+        }
+        lines
+    }
 }
 
 /// From the first packet until every queue pair on both ends is ready.
@@ -80,7 +121,9 @@ async fn agree(
     let limit = link.timing().answer;
     link.send(Message::Hello(end.me.clone())).await?;
     let peer = match link.next_within(limit, "its name").await? {
-        Message::Hello(hello) => Hello { host: printable(&hello.host), ..hello },
+        Message::Hello(hello) => {
+            Hello { host: printable(&hello.host), version: printable(&hello.version), ..hello }
+        }
         other => return Err(link.out_of_turn(&other, "`hello`")),
     };
     link.rename(format!("{} ({address})", peer.host));
@@ -110,4 +153,42 @@ async fn agree(
         plan,
     };
     Ok((agreed, joined.traffic))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Agreed;
+    use crate::peer::fake;
+    use crate::peer::matching::matching;
+    use crate::peer::message::Plan;
+    use probes::load::Params;
+
+    #[test]
+    fn the_introduction_says_what_is_read_and_what_is_left_out() {
+        let (mut ours, theirs) = (fake::end("n1", 1), fake::end("n2", 2));
+        ours.offers[1].state = Some("DOWN".to_owned());
+        let matching = matching(&ours.offers, &theirs.offers);
+        let params = Params { read_depth: Some(64), ..Params::default() };
+        let agreed = Agreed {
+            address: "192.168.0.2".parse().unwrap(),
+            loopback: false,
+            plan: Plan::new(&matching, &ours.offers, &theirs.offers, params).unwrap(),
+            matching,
+            ours: ours.offers,
+            theirs: theirs.offers,
+            left_out: vec!["mlx5_9: no memory".to_owned()],
+            peer: theirs.me,
+        };
+        assert_eq!(
+            agreed.introduction(&[("mlx5_0".to_owned(), Some(16))]),
+            [
+                "reading 64K x 4 queue pairs a rail from n2 (192.168.0.2)",
+                "  mlx5_0 10.0.0.1, node unknown <- mlx5_0 10.0.0.2, node unknown (same name, same subnet)",
+                "left out: mlx5_1: it is DOWN",
+                "left out: mlx5_9: no memory",
+                "not used of n2: mlx5_1 10.0.1.2, node unknown",
+                "mlx5_0: READ depth 16, not 64: one of the two ends can do no more",
+            ]
+        );
+    }
 }

@@ -6,6 +6,7 @@ use super::joining::join;
 use super::link::{Link, printable};
 use super::message::{Hello, Message, Plan, Progress};
 use super::offer::listed;
+use crate::settings::Size;
 use probes::load::Role;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -187,9 +188,9 @@ impl Server {
         let rails: Vec<&str> = plan.ports(Role::Target).map(|p| p.device.as_str()).collect();
         let params = &plan.params;
         self.tell(&format!(
-            "{}: reads {} B x {} queue pairs from {}{here}",
+            "{}: reads {} x {} queue pairs a rail from {}{here}",
             link.peer(),
-            params.size_bytes,
+            Size(params.size_bytes),
             params.qps,
             listed(&rails, "no rail")
         ));

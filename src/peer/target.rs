@@ -26,7 +26,9 @@ impl Target {
     /// There is no host in it, or the port is no number from 1 to 65535.
     pub fn parse(text: &str) -> Result<Self, String> {
         let bad = |what: &str| Err(format!("`{text}`: {what}; write HOST, HOST:PORT or [IPV6]:PORT"));
-        let (host, port) = if text.parse::<Ipv6Addr>().is_ok() {
+        // a link-local address names its netdev: fe80::2%eth0
+        let bare = text.split_once('%').map_or(text, |(address, _)| address);
+        let (host, port) = if bare.parse::<Ipv6Addr>().is_ok() {
             (text, None)
         } else if let Some(rest) = text.strip_prefix('[') {
             match rest.split_once(']') {
@@ -112,12 +114,11 @@ mod tests {
             ("fd00::2", "fd00::2", 18520),
             ("[fd00::2]", "fd00::2", 18520),
             ("[fd00::2]:9000", "fd00::2", 9000),
-            ("fe80::1%eth0:1", "fe80", 0),
+            ("fe80::2%eth0", "fe80::2%eth0", 18520),
+            ("[fe80::2%eth0]:9000", "fe80::2%eth0", 9000),
         ] {
-            match Target::parse(text) {
-                Ok(target) => assert_eq!((target.host.as_str(), target.port), (host, port), "{text}"),
-                Err(said) => assert_eq!(port, 0, "{said}"),
-            }
+            let target = Target::parse(text).unwrap();
+            assert_eq!((target.host.as_str(), target.port), (host, port), "{text}");
         }
         for bad in
             ["", ":18520", "n2:", "n2:0", "n2:70000", "n2:http", "[fd00::2", "[fd00::2]9", "a b", "http://n2"]

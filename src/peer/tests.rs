@@ -84,7 +84,7 @@ async fn a_load_is_agreed_run_and_ended_on_both_ends() {
     assert!(traffic.is_over());
     assert_eq!(server.engine.alive.load(Ordering::SeqCst), 0);
     let lines = server.stop().await;
-    assert_eq!(lines[0], "n1 (127.0.0.1): reads 65536 B x 4 queue pairs from mlx5_0, mlx5_1");
+    assert_eq!(lines[0], "n1 (127.0.0.1): reads 64K x 4 queue pairs a rail from mlx5_0, mlx5_1");
     assert!(lines[1].starts_with("n1 (127.0.0.1): done; 2.000 GB in "), "{}", lines[1]);
     assert!(lines[1].contains("over 2 of 2 rails"), "{}", lines[1]);
 }
@@ -153,6 +153,28 @@ async fn a_server_stopped_while_opening_tells_the_client() {
     let error = joining.await.unwrap().to_string();
     client.hangs.store(false, Ordering::SeqCst);
     assert_eq!(error, "n2 (127.0.0.1) left: `railscope serve` was stopped by Ctrl-C");
+}
+
+#[tokio::test]
+async fn a_client_stopped_while_opening_says_goodbye() {
+    let server = Served::new().await;
+    server.engine.hangs.store(true, Ordering::SeqCst);
+    let lines = server.said.clone();
+    let mut opening = pin!(async {
+        while lines.lock().unwrap().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        "Ctrl-C"
+    });
+    let stopped = negotiate(&fake::end("n1", 1), &server.target(), Params::default(), &mut opening).await;
+    let error = stopped.err().unwrap().to_string();
+    assert_eq!(error, "stopped by Ctrl-C before the load began");
+    while server.lines().len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    server.engine.hangs.store(false, Ordering::SeqCst);
+    assert_eq!(server.lines()[1], "n1 (127.0.0.1) left: stopped by Ctrl-C before the load began");
+    server.join(&fake::end("n3", 3)).await.unwrap();
 }
 
 #[tokio::test]

@@ -41,7 +41,7 @@ impl Columns {
             netdev: if widest { most(longest_netdev, 15) } else { 0 },
             state: if wide { 6 } else { 4 },
             bar: 0,
-            ceiling: if wide { 9 } else { 0 },
+            ceiling: if wide { 10 } else { 0 },
             peak: if widest { 6 } else { 0 },
             trend: if widest { width / 5 } else { width / 8 }.min(60),
             badges: if widest { width / 5 } else { width * 3 / 20 },

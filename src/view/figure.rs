@@ -5,7 +5,7 @@ use probes::model::{LoadOp, RailId, Topology};
 
 /// Digits that change ten times a second cannot be read: rates on the screen are means of this time.
 const MEAN_NS: u64 = 1_000_000_000;
-/// A counter that was not read for this long has no rate any more.
+/// A counter that was not read for this long, nor for three of its intervals, has no rate any more.
 const STALE_NS: u64 = 5_000_000_000;
 
 /// What a figure counts.
@@ -95,9 +95,11 @@ impl Figure {
             return Self::None(why_never_read(host, topology, rail));
         };
         let age_ns = latest.at_ns.saturating_sub(newest.to_ns);
-        let quality = newest.rails[rail.0].quality;
+        let RailRates { quality, counted_ns, .. } = newest.rails[rail.0];
         match quality {
-            _ if age_ns > STALE_NS => Self::None(format!("not readable for {} s", age_ns / 1_000_000_000)),
+            _ if age_ns > STALE_NS.max(counted_ns.saturating_mul(3)) => {
+                Self::None(format!("not readable for {} s", age_ns / 1_000_000_000))
+            }
             Quality::Reset => Self::None("a counter was reset".into()),
             Quality::Unreadable | Quality::NotRead => Self::None(why_unreadable(topology, rail)),
             Quality::Good | Quality::Implausible => {

@@ -141,7 +141,7 @@ impl<'a> Rails<'a> {
             buffer.set_string(row.x + start, row.y, text, theme.dim());
         };
         head(figures, super::columns::FIGURE, &format!("{:>12} ceil", self.app.unit().word()));
-        head(ceiling, self.columns.ceiling, "  ceiling");
+        head(ceiling, self.columns.ceiling, "   ceiling");
         head(peak, self.columns.peak, "  peak");
         head(trend, self.columns.trend, "last 60 s");
     }
@@ -175,7 +175,7 @@ impl<'a> Rails<'a> {
         let ceilings = self.ceilings[id.0];
         if let (Some(lowest), true) = (ceilings.lowest(), self.columns.ceiling > 0) {
             let word = if ceilings.line == Some(lowest) { "wire" } else { "PCIe" };
-            let text = format!("{:>4} {word}", self.app.unit().text(lowest));
+            let text = format!("{:>5} {word}", self.app.unit().text(lowest));
             let room = usize::from(self.columns.ceiling);
             buffer.set_stringn(ceiling, row.y, text, room, theme.dim());
         }

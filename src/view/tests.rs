@@ -177,6 +177,28 @@ fn a_terminal_too_small_is_told() {
 }
 
 #[test]
+fn every_unit_has_its_room() {
+    let mut app = demo();
+    press(&mut app, KeyCode::Char('u'));
+    let bits = screen(&app, 120, 40);
+    assert!(bits.contains(" 387.8  99% 392.1 wire "), "{bits}");
+    press(&mut app, KeyCode::Char('u'));
+    let binary = screen(&app, 120, 40);
+    assert!(binary.contains("GiB/s ceil"), "{binary}");
+}
+
+#[test]
+fn a_node_without_a_rail_is_still_judged() {
+    let node = super::fixture::Node::with_rails(0);
+    let findings =
+        vec![Finding::new("dead-hca", Severity::Error, ["0000:41:00.0"], "no RDMA device on 0000:41:00.0")];
+    let mut app = app(&Timeline::new(node.session()), How::default(), findings);
+    press(&mut app, KeyCode::Down);
+    let screen = screen(&app, 80, 24);
+    assert!(screen.contains("0 rails") && screen.contains("ERROR dead-hca"), "{screen}");
+}
+
+#[test]
 fn no_size_makes_the_screen_panic() {
     for mut app in [demo(), mixed_bag()] {
         for help in 0..2 {

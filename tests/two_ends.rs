@@ -191,6 +191,29 @@ fn memory_that_cannot_be_locked_is_one_error_on_both_ends() {
     });
 }
 
+#[test]
+fn a_load_without_a_rail_left_has_failed() {
+    // 12 = IBV_WC_RETRY_EXC_ERR
+    let every_rail = [("STANDIN_FAULT", "*:500:12")];
+    over_the_stand_in("a_load_without_a_rail_left_has_failed", &every_rail, || {
+        let server = Server::start(end("n2", "there"));
+        let here = end("n1", "here");
+        let topology = (*here.topology).clone();
+        let mut connected = connect(here, server.target(), params()).unwrap();
+        let nothing = tempfile::tempdir().unwrap();
+        let load = connected.take_load();
+        let every = Duration::from_millis(20);
+        let mut source = Live::new(Root::at(nothing.path()), topology, every, None, load, Stop::new());
+        assert!(!connected.all_failed());
+        connected.go();
+        headless::play(&mut source).unwrap();
+        assert!(connected.all_failed());
+        assert_eq!(connected.failures().len(), 2);
+        drop(connected);
+        server.stop();
+    });
+}
+
 /// A tree with one RoCE rail.
 fn tree() -> tempfile::TempDir {
     let tree = tempfile::tempdir().unwrap();

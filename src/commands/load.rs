@@ -6,7 +6,7 @@ use crate::peer::client::{Connected, connect};
 use crate::peer::{End, Ended, Target, perftest, request};
 use crate::session::{DEFAULT_EVERY, Live, Stop};
 use crate::tui::{How, Mode};
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -40,9 +40,11 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     for line in connected.failures() {
         tell(&line);
     }
+    let all_failed = connected.all_failed();
     let ended = connected.finish();
     let code = code?;
     match ended {
+        Ended::Here if all_failed => bail!("every rail failed, for the reasons above"),
         Ended::Here => Ok(code),
         Ended::There(reason) => {
             tell(&format!("ended by the peer: {reason}"));

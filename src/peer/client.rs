@@ -9,6 +9,7 @@ use super::signals::Signals;
 use super::target::Target;
 use super::traffic::Controlled;
 use probes::load::{Params, RunningLoad};
+use probes::model::WorkerPhase;
 use std::pin::pin;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -35,6 +36,13 @@ impl Connected {
     #[must_use]
     pub fn failures(&self) -> Vec<String> {
         self.traffic.failures()
+    }
+
+    /// Whether not a single rail got to its end.
+    #[must_use]
+    pub fn all_failed(&self) -> bool {
+        let workers = self.traffic.workers();
+        !workers.is_empty() && workers.iter().all(|worker| worker.phase == WorkerPhase::Failed)
     }
 
     /// READs outstanding per queue pair of each rail, in the order of [`probes::model::Load::devices`].

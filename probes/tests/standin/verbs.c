@@ -6,7 +6,7 @@
  * each request that fails or is flushed, asked for or not.
  *
  * Environment, read at the first ibv_get_device_list:
- *   STANDIN_FAULT=device:n:status  the n+1st operation of the device completes with this status number
+ *   STANDIN_FAULT=device:n:status  the n+1st operation of the device (or * for each) completes with this status number
  *   STANDIN_STATE=device:state     port state (1 DOWN, 2 INIT; default 4 ACTIVE)
  *   STANDIN_REG_MR=errno           ibv_reg_mr fails
  *   STANDIN_RTR=device:errno       ibv_modify_qp to RTR fails
@@ -75,7 +75,10 @@ static void setup(void)
 		port_state[d] = IBV_PORT_ACTIVE;
 		fault_after[d] = -1;
 	}
-	if ((d = named(getenv("STANDIN_FAULT"), &rest)) >= 0)
+	text = getenv("STANDIN_FAULT");
+	for (d = 0; text && !strncmp(text, "*:", 2) && d < DEVICES; d++)
+		sscanf(text, "*:%ld:%d", &fault_after[d], &fault_status[d]);
+	if ((d = named(text, &rest)) >= 0)
 		sscanf(rest, "%ld:%d", &fault_after[d], &fault_status[d]);
 	if ((d = named(getenv("STANDIN_STATE"), &rest)) >= 0)
 		port_state[d] = atoi(rest);

@@ -4,7 +4,7 @@ use super::base::Base;
 use super::container::{self, Index};
 use super::format::{BlockHead, BlockSpan, Columns, Header};
 use super::{SourceError, decode};
-use probes::model::{Frame, Session};
+use probes::model::{Frame, Session, Topology};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -93,10 +93,37 @@ impl Reader {
         let frames = lines
             .enumerate()
             .map(|(at, line)| {
-                decode::frame(line, &self.columns, &mut bases).map_err(|e| format!("row {}: {e}", at + 1))
+                let frame = decode::frame(line, &self.columns, &mut bases);
+                frame.and_then(|frame| self.fits(frame)).map_err(|e| format!("row {}: {e}", at + 1))
             })
             .collect::<Result<_, _>>()?;
+        if let Some(reason) = self.misfit(&head) {
+            return Err(format!("its first line: {reason}"));
+        }
         Ok(Block { head, frames })
+    }
+
+    /// Whoever reads frames counts on it that they speak of rails that the header has.
+    fn fits(&self, frame: Frame) -> Result<Frame, String> {
+        let rails = self.session.hosts.get(frame.host).map_or(0, |topology| topology.rails.len());
+        let beyond = frame.workers.iter().filter_map(|w| w.rail).find(|rail| rail.0 >= rails);
+        match beyond {
+            _ if frame.rails.len() > rails => {
+                Err(format!("{} rails on a host with {rails}", frame.rails.len()))
+            }
+            Some(rail) => Err(format!("a worker on rail {} of a host with {rails}", rail.0)),
+            None => Ok(frame),
+        }
+    }
+
+    /// Likewise of sums; a file without any is as good, only a seek then has none.
+    fn misfit(&self, head: &BlockHead) -> Option<String> {
+        if head.sums.is_empty() {
+            return None;
+        }
+        let rails = |topology: &Arc<Topology>| topology.rails.len();
+        let sums = head.sums.iter().map(|sums| sums.rails.len());
+        (!sums.eq(self.session.hosts.iter().map(rails))).then(|| "sums of other rails".to_owned())
     }
 
     /// Reads the time that one block covers.

@@ -154,7 +154,8 @@ impl Simulated {
             seq,
             at_ns,
             rails: self.rails.iter().map(|rail| rail.frame(is_full)).collect(),
-            processes: None,
+            // looked up once: nobody but the load is on a simulated node
+            processes: (seq == 0).then(Arc::default),
             load: Some(self.load.clone()),
             workers: self.rails.iter().enumerate().map(|(at, rail)| rail.worker(RailId(at))).collect(),
             sampled_in_ns: None,

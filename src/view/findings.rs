@@ -1,5 +1,6 @@
 //! The findings, worst first, each with what to do.
 
+use super::groups;
 use super::segments::{Segment, paint};
 use crate::app::{App, Focus};
 use crate::rules::Severity;
@@ -30,7 +31,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
         .collect();
     let list = FindingList {
         items: &items,
-        selected: app.selection().finding,
+        selected: in_full(app),
         focused: app.selection().focus == Focus::Findings,
         empty: nothing(app),
         advice: theme.plain(),
@@ -58,6 +59,22 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
         theme.symbols,
     );
     (&list).render(body, frame.buffer_mut());
+}
+
+/// The finding that is shown in full whatever the room: the one that keys have moved to, or the worst about the rail
+/// that they have.
+fn in_full(app: &App) -> Option<usize> {
+    let selection = app.selection();
+    let topology = app.shown().session().topology();
+    let of_rail = || {
+        let id = groups::by_node(topology).into_iter().flat_map(|group| group.rails).nth(selection.rail?)?;
+        let device = &topology.rails[id.0].device;
+        app.findings().iter().position(|finding| finding.devices.contains(device))
+    };
+    match selection.focus {
+        Focus::Findings => selection.finding,
+        Focus::Rails => of_rail().or(selection.finding),
+    }
 }
 
 fn word(severity: Severity) -> &'static str {

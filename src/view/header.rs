@@ -1,6 +1,7 @@
 //! The two lines at the top: what is looked at, where in time, and what our load does.
 
 use super::segments::{Segment, paint};
+use super::theme::Theme;
 use super::units::{position, seconds, time_of_day};
 use crate::app::{App, Mode};
 use crate::settings::{Period, Size};
@@ -35,9 +36,7 @@ fn identity(app: &App) -> Vec<Segment> {
             0,
         ));
     }
-    if !app.how().title.is_empty() {
-        pieces.push(Segment::new(&app.how().title, theme.plain(), 0));
-    }
+    pieces.push(Segment::new(tail(&app.how().title, theme), theme.plain(), 0));
     pieces.push(Segment::new(host.hostname.as_deref().unwrap_or("host unknown"), theme.strong(), 0));
     if let Some(peer) = session.hosts.get(1) {
         let name = peer.host.hostname.as_deref().unwrap_or("host unknown");
@@ -46,6 +45,17 @@ fn identity(app: &App) -> Vec<Segment> {
     pieces.push(Segment::new(host.kernel.as_deref().unwrap_or_default(), theme.dim(), 3));
     pieces.push(Segment::new(host.cpu_model.as_deref().unwrap_or_default(), theme.dim(), 4));
     pieces
+}
+
+/// The end of a long path, where the file's name is.
+fn tail(title: &str, theme: Theme) -> String {
+    const MOST: usize = 30;
+    let count = title.chars().count();
+    if count <= MOST {
+        return title.to_owned();
+    }
+    let end: String = title.chars().skip(count + 1 - MOST).collect();
+    format!("{}{end}", theme.pick("…", "~"))
 }
 
 fn kind(app: &App) -> &'static str {

@@ -131,6 +131,25 @@ fn a_held_picture_says_so_and_shows_the_selected_finding_in_full() {
 }
 
 #[test]
+fn the_worst_finding_on_the_selected_rail_is_shown_in_full() {
+    let mut app = demo();
+    let advice = "numactl --cpunodebind=1 --membind=1 python3 serve.py";
+    let finding = |app: &App| screen(app, 80, 22).contains(advice);
+    assert!(!finding(&app));
+    for _ in 0..6 {
+        press(&mut app, KeyCode::Down);
+    }
+    assert!(finding(&app), "{}", screen(&app, 80, 22));
+}
+
+#[test]
+fn a_long_path_shows_its_end() {
+    let title = "/var/tmp/tickets/2026/11/29/gpu17/slow-bonds.rsz".to_owned();
+    let app = app(&two_slow_bonds(), How { title, mode: Mode::Replay, ..How::default() }, Vec::new());
+    assert!(screen(&app, 80, 24).contains("  …26/11/29/gpu17/slow-bonds.rsz  "), "{}", screen(&app, 80, 24));
+}
+
+#[test]
 fn sixty_four_rails_scroll_and_keep_their_node_in_view() {
     let node = super::fixture::Node::with_rails(64);
     let mut app = app(&Timeline::new(node.session()), How::default(), Vec::new());

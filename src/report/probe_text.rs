@@ -48,7 +48,7 @@ impl Display for ProbeText<'_> {
 
 impl ProbeText<'_> {
     /// Rails and GPUs of one node; `None`: those whose node is unknown, or not in the list of nodes.
-    fn on_node(&self, f: &mut Formatter<'_>, node: Option<u32>) -> fmt::Result {
+    fn on_node(self, f: &mut Formatter<'_>, node: Option<u32>) -> fmt::Result {
         let here = |of: Option<u32>| match node {
             Some(node) => of == Some(node),
             None => of.is_none_or(|of| self.0.node(of).is_none()),
@@ -63,7 +63,7 @@ impl ProbeText<'_> {
     }
 
     /// Devices with one port go by their name alone.
-    fn shows_ports(&self, rail: &Rail) -> bool {
+    fn shows_ports(self, rail: &Rail) -> bool {
         rail.port != 1 || self.0.rails.iter().filter(|other| other.device == rail.device).count() > 1
     }
 }

@@ -70,7 +70,7 @@ pub fn survey(root: &Root) -> Topology {
     let mut topology = Topology::default();
     for probe in ALL {
         if let Err(error) = probe.survey(root, &mut topology) {
-            topology.gap(probe.name(), "host", error.to_string());
+            topology.gap(probe.name(), "host", format!("/{}: {}", error.path, look::cause(&error)));
         }
     }
     topology.gaps.sort();

@@ -132,9 +132,11 @@ fn online_cpus(look: &mut Look<'_>) -> Option<CpuSet> {
 }
 
 fn sockets(root: &Root, cpus: &CpuSet, look: &mut Look<'_>) -> Option<u32> {
+    let names = root.names("sys/devices/system/cpu").unwrap_or_default();
+    let described = names.iter().filter_map(|name| name.strip_prefix("cpu")?.parse().ok());
     let mut packages = BTreeSet::new();
     let mut seen = BTreeSet::new();
-    for cpu in cpus.iter() {
+    for cpu in described.filter(|cpu| cpus.contains(*cpu)) {
         if !seen.insert(cpu) {
             continue;
         }

@@ -28,7 +28,7 @@ impl Probe for Iommu {
         host.iommu = mode.map(str::to_owned);
         if host.iommu.is_none() {
             let mut look = Look::into(root, NAME, "host", "", gaps);
-            look.gap("neither an IOMMU group, /sys/class/iommu nor the kernel command line tells");
+            look.gap("IOMMU: neither a group, /sys/class/iommu nor the kernel command line tells");
         }
         Ok(())
     }

@@ -40,6 +40,8 @@ fn grouped(gaps: &[Gap]) -> Vec<String> {
             None => rows.push(row),
         }
     }
+    // the host first, then device by device
+    rows.sort_by_key(|row| (row.subjects != ["host"], row.subjects.clone()));
     rows.iter()
         .map(|row| {
             let what =

@@ -444,7 +444,7 @@ fn no_number_in_a_file_can_end_the_program() {
     let numbers =
         ["0", "1", "-1", "18446744073709551615", "9223372036854775807", "1e308", "null", "true", "[]"];
     let lines = zstd::decode_all(std::fs::File::open(&path).unwrap()).unwrap();
-    let lines = lines.iter().filter(|byte| **byte == b'\n').count();
+    let lines = lines.split(|byte| *byte == b'\n').count() - 1;
     let other = path.with_extension("other");
     let mut refused = 0;
     // every number of the header, and of the other lines a few

@@ -3,6 +3,7 @@
 use clap::Parser;
 use railscope::cli::{Cli, Command};
 use railscope::commands;
+use railscope::printable::tell;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -19,9 +20,7 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::run(args),
     };
     done.unwrap_or_else(|error| {
-        use std::io::Write;
-        // stderr may be gone (closed terminal): nothing to do about it then
-        let _ = writeln!(std::io::stderr(), "railscope: {error:#}");
+        tell(format_args!("{error:#}"));
         ExitCode::from(2)
     })
 }

@@ -10,6 +10,7 @@ mod terminal;
 pub use crate::app::{How, Mode};
 
 use crate::app::{App, Command, Msg};
+use crate::hangup::Hangup;
 use crate::session::FrameSource;
 use crate::timeline::Timeline;
 use crate::view::{self, Theme};
@@ -113,7 +114,7 @@ fn draw(screen: &mut Screen, app: &mut App) -> anyhow::Result<()> {
 struct Signals {
     interrupt: Signal,
     terminate: Signal,
-    hangup: Signal,
+    hangup: Hangup,
 }
 
 impl Signals {
@@ -121,7 +122,7 @@ impl Signals {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
+            hangup: Hangup::listen()?,
         })
     }
 
@@ -129,7 +130,7 @@ impl Signals {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
-            _ = self.hangup.recv() => {}
+            () = self.hangup.recv() => {}
         }
     }
 }

@@ -135,3 +135,45 @@ fn a_tree_without_rdma_says_what_is_missing_and_what_to_try() {
     let stderr = refused(&["check", "--root", text(dir.path())]);
     assert_one_line(&stderr, &["no RDMA driver is loaded", "railscope demo", "railscope replay FILE"]);
 }
+
+#[test]
+fn what_has_no_end_is_refused_and_not_read_for_ever() {
+    let dir = tree("4: ACTIVE");
+    let root = text(dir.path());
+    assert_one_line(
+        &refused(&["check", "--root", root, "--config", "/dev/zero"]),
+        &["/dev/zero", "larger than"],
+    );
+    for command in ["report", "replay"] {
+        assert_one_line(&refused(&[command, "/dev/zero"]), &["/dev/zero", "a device"]);
+    }
+}
+
+#[test]
+fn a_limit_that_is_no_share_is_refused() {
+    let dir = tree("4: ACTIVE");
+    let config = dir.path().join("config.toml");
+    std::fs::write(&config, "[limits]\nimbalance-share = nan\n").unwrap();
+    let stderr = refused(&["check", "--root", text(dir.path()), "--config", text(&config)]);
+    assert_one_line(&stderr, &["config.toml", "imbalance-share", "from 0 to 1"]);
+}
+
+#[test]
+fn nothing_in_a_tree_reaches_the_terminal_as_a_command() {
+    let dir = tree("4: ACTIVE");
+    let device = dir.path().join("sys/class/infiniband/mlx5_\u{1b}[31m/ports/1");
+    std::fs::create_dir_all(&device).unwrap();
+    std::fs::write(device.join("state"), "4: \u{1b}]0;title\u{7}").unwrap();
+    let root = text(dir.path());
+    for arguments in [
+        &["probe", "--root", root][..],
+        &["check", "--root", root],
+        &["check", "--root", root, "--json"],
+        &["check", "--root", root, "--rails", "mlx5_\u{1b}[32m"],
+    ] {
+        let output = Command::cargo_bin("railscope").unwrap().args(arguments).output().unwrap();
+        for stream in [output.stdout, output.stderr] {
+            assert!(!stream.iter().any(|byte| matches!(byte, 0x1b | 7)), "{arguments:?}");
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! A session without a screen: every frame into a timeline, then the report.
 
+use crate::printable::tell;
 use crate::session::{FrameSource, Recorded, RecordingStatus};
 use crate::timeline::Timeline;
 use std::path::Path;
@@ -35,8 +36,7 @@ pub fn recorded(source: Box<dyn FrameSource>, file: Option<&Path>) -> anyhow::Re
 
 /// Says on stderr what the recording could not keep. Ask after the source is dropped.
 pub fn tell_trouble(status: Option<&RecordingStatus>) {
-    use std::io::Write;
     if let Some(trouble) = status.and_then(RecordingStatus::trouble) {
-        let _ = writeln!(std::io::stderr(), "railscope: recording: {trouble}");
+        tell(format_args!("recording: {trouble}"));
     }
 }

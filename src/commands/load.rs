@@ -4,10 +4,10 @@ use super::watch;
 use crate::cli::LoadArgs;
 use crate::peer::client::{Connected, connect};
 use crate::peer::{End, Ended, Target, perftest, request};
+use crate::printable::tell;
 use crate::session::{DEFAULT_EVERY, Live, Stop};
 use crate::tui::{How, Mode};
 use anyhow::{Context, bail, ensure};
-use std::io::Write;
 use std::process::ExitCode;
 
 /// Runs the command.
@@ -28,7 +28,7 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let topology = (*end.topology).clone();
     let mut connected = connect(end, target, params)?;
     for line in introduction(&connected) {
-        tell(&line);
+        tell(line);
     }
     let every = common.overlay.every.map_or(DEFAULT_EVERY, |period| period.0);
     let load = connected.take_load().context("a load can be watched once")?;
@@ -38,7 +38,7 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let title = connected.agreed.peer.host.clone();
     let code = watch::run(source, &common, How { title, mode: Mode::Load, stop, ..How::default() });
     for line in connected.failures() {
-        tell(&line);
+        tell(line);
     }
     let all_failed = connected.all_failed();
     let ended = connected.finish();
@@ -47,7 +47,7 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
         Ended::Here if all_failed => bail!("every rail failed, for the reasons above"),
         Ended::Here => Ok(code),
         Ended::There(reason) => {
-            tell(&format!("ended by the peer: {reason}"));
+            tell(format_args!("ended by the peer: {reason}"));
             Ok(code)
         }
         Ended::Lost(error) => Err(anyhow::Error::new(error).context("the load was cut short")),
@@ -63,9 +63,4 @@ fn introduction(connected: &Connected) -> Vec<String> {
         lines.extend(command.lines().map(|line| format!("  {line}")));
     }
     lines
-}
-
-/// Says it on stderr; stdout is the report's.
-fn tell(line: &str) {
-    let _ = writeln!(std::io::stderr(), "railscope: {line}");
 }

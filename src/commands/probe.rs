@@ -2,6 +2,7 @@
 
 use super::verdict::{self, Form};
 use crate::cli::ProbeArgs;
+use crate::printable::Printable;
 use crate::report::ProbeText;
 use crate::session;
 use crate::timeline::Timeline;
@@ -23,7 +24,7 @@ pub fn run(args: ProbeArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = std::io::stdout().lock();
-    match write!(out, "{}", ProbeText(session.topology())).and_then(|()| out.flush()) {
+    match write!(out, "{}", Printable(ProbeText(session.topology()))).and_then(|()| out.flush()) {
         // whoever reads has seen enough (`| head`)
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         written => written.context("what was found cannot be written to stdout")?,

@@ -3,6 +3,7 @@
 use super::headless;
 use super::signals::end_on_signals;
 use crate::cli::RecordArgs;
+use crate::printable::{Printable, tell};
 use crate::session::{self, FrameSource, Recorded, RecordingStatus, Stop};
 use anyhow::ensure;
 use probes::model::Session;
@@ -23,12 +24,12 @@ pub fn run(args: RecordArgs) -> anyhow::Result<ExitCode> {
     let recorded = Recorded::create(source, &args.file)?;
     let status = recorded.status();
     // the terminal may be gone; the recording goes on
-    let _ = writeln!(std::io::stderr(), "railscope: {}", opening(&recorded.session(), &status));
+    tell(opening(&recorded.session(), &status));
     end_on_signals(stop)?;
     let played = play(recorded);
     headless::tell_trouble(Some(&status));
     let summary = if common.json { as_json(&status).to_string() } else { closing(&status) };
-    let _ = writeln!(std::io::stdout(), "{summary}");
+    let _ = writeln!(std::io::stdout(), "{}", Printable(summary));
     played?;
     Ok(if status.trouble().is_some() { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }

@@ -2,9 +2,9 @@
 
 use super::watch;
 use crate::cli::ReplayArgs;
+use crate::printable::tell;
 use crate::session::{Replay, only};
 use crate::tui::{How, Mode};
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -30,7 +30,6 @@ pub fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {
 
 fn warn(file: &Path, warning: Option<&str>) {
     if let Some(warning) = warning {
-        // stderr may be gone: the session is still worth a look
-        let _ = writeln!(std::io::stderr(), "railscope: {}: {warning}", file.display());
+        tell(format_args!("{}: {warning}", file.display()));
     }
 }

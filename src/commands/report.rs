@@ -2,8 +2,8 @@
 
 use super::{headless, verdict};
 use crate::cli::{Format, ReportArgs};
+use crate::printable::tell;
 use crate::session::{Replay, only};
-use std::io::Write;
 use std::process::ExitCode;
 
 /// Runs the command.
@@ -17,8 +17,7 @@ pub fn run(args: ReportArgs) -> anyhow::Result<ExitCode> {
     let condition = replay.condition();
     let timeline = headless::play(&mut *only(replay, common.overlay.rails.as_deref())?)?;
     if let Some(warning) = condition.warning() {
-        // stderr may be gone: the report is still worth printing
-        let _ = writeln!(std::io::stderr(), "railscope: {}: {warning}", args.file.display());
+        tell(format_args!("{}: {warning}", args.file.display()));
     }
     let form = match args.format {
         Format::Text => verdict::Form::of(&common),

@@ -4,6 +4,7 @@ use crate::cli::ServeArgs;
 use crate::peer::server::{Say, listen, serve};
 use crate::peer::signals::Signals;
 use crate::peer::{End, invitation};
+use crate::printable::Printable;
 use anyhow::{Context, ensure};
 use std::io::Write;
 use std::process::ExitCode;
@@ -64,7 +65,7 @@ fn greeting(end: &End, listening: std::net::SocketAddr) -> Vec<String> {
 
 /// Prints a line; stdout may be gone (closed pipe), and clients are served all the same.
 fn say(line: &str) {
-    let _ = writeln!(std::io::stdout(), "{line}");
+    let _ = writeln!(std::io::stdout(), "{}", Printable(line));
 }
 
 async fn over(after: Option<std::time::Duration>) {

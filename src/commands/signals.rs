@@ -1,10 +1,19 @@
-//! Ctrl-C and SIGTERM end a session; they never end the program, so that files are closed and reports printed.
+//! Ctrl-C and SIGTERM end a session and not the program, so that files are closed and reports printed; asked
+//! again, they end the program.
 
+use crate::hangup::Hangup;
+use crate::printable::tell;
 use crate::session::Stop;
 use anyhow::Context;
+use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 
+/// A second signal so soon is an echo of the first: a terminal and a wrapper both pass Ctrl-C on.
+const ECHO: Duration = Duration::from_secs(1);
+
 /// From now on SIGINT, SIGTERM and SIGHUP tell `stop` to end, for as long as the program runs.
+///
+/// A later one ends the program at once: its source hangs, in a pipe or in a device that does not answer.
 ///
 /// # Errors
 ///
@@ -14,19 +23,24 @@ pub fn end_on_signals(stop: Stop) -> anyhow::Result<()> {
     // registered before this function returns: a signal right after it must not kill the program
     let (mut interrupt, mut terminate, mut hangup) = {
         let _inside = runtime.enter();
-        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, signal(SignalKind::hangup())?)
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, Hangup::listen()?)
     };
     std::thread::Builder::new()
         .name("signals".into())
         .spawn(move || {
             runtime.block_on(async {
+                let mut first: Option<Instant> = None;
                 loop {
                     tokio::select! {
                         _ = interrupt.recv() => {}
                         _ = terminate.recv() => {}
-                        _ = hangup.recv() => {}
+                        () = hangup.recv() => {}
                     }
                     stop.stop();
+                    if first.get_or_insert_with(Instant::now).elapsed() > ECHO {
+                        tell("ended at once, as it was asked twice; a recording of it has no end mark");
+                        std::process::exit(2);
+                    }
                 }
             });
         })

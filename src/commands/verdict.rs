@@ -1,5 +1,6 @@
 //! The report of a session on stdout, and the exit code that goes with it.
 
+use crate::printable::Printable;
 use crate::report::{self, Report};
 use crate::settings::{Common, FailOn};
 use crate::timeline::Timeline;
@@ -45,7 +46,7 @@ pub fn exit_code(report: &Report, fail_on: FailOn) -> ExitCode {
 fn write(report: &Report, form: Form) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     let written = match form {
-        Form::Text => write!(out, "{report}"),
+        Form::Text => write!(out, "{}", Printable(report)),
         Form::Json => serde_json::to_writer_pretty(&mut out, report)
             .map_err(std::io::Error::from)
             .and_then(|()| writeln!(out)),

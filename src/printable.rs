@@ -1,0 +1,72 @@
+//! Text that a terminal may be shown.
+//!
+//! Names and texts come from trees, recordings and peers that others made. A terminal obeys control characters
+//! in them (ECMA-48), so they are spelt out before anything is printed.
+
+use std::fmt::{self, Write};
+
+/// Longest line that is told: what a hostile file is quoted with must not fill the screen.
+const MOST_CHARS: usize = 2000;
+
+/// Shows as `T` does, with control characters spelt out (`\u{1b}`); new lines and tabs stay.
+#[derive(Clone, Copy, Debug)]
+pub struct Printable<T>(pub T);
+
+impl<T: fmt::Display> fmt::Display for Printable<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(Spelt(f), "{}", self.0)
+    }
+}
+
+struct Spelt<'a, 'b>(&'a mut fmt::Formatter<'b>);
+
+impl Write for Spelt<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let mut rest = text;
+        while let Some((at, control)) = rest.char_indices().find(|(_, c)| is_obeyed(*c)) {
+            self.0.write_str(&rest[..at])?;
+            write!(self.0, "{}", control.escape_unicode())?;
+            rest = &rest[at + control.len_utf8()..];
+        }
+        self.0.write_str(rest)
+    }
+}
+
+/// Whether a terminal acts on it instead of showing it: control characters, and those that turn the direction
+/// of what follows (Unicode Standard Annex 9).
+fn is_obeyed(c: char) -> bool {
+    (c.is_control() && c != '\n' && c != '\t')
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Tells the person at the terminal, on stderr; stdout is the report's.
+///
+/// stderr may be gone (closed terminal): nothing to do about it then.
+pub fn tell(line: impl fmt::Display) {
+    use std::io::Write;
+    let mut line = Printable(line).to_string();
+    if let Some((at, _)) = line.char_indices().nth(MOST_CHARS) {
+        line.truncate(at);
+        line.push('…');
+    }
+    let _ = writeln!(std::io::stderr(), "railscope: {line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Printable;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_spelt_out() {
+        for (text, shown) in [
+            ("mlx5_0", "mlx5_0"),
+            ("two\n\tlines", "two\n\tlines"),
+            ("\u{1b}[31mred\u{7}", "\\u{1b}[31mred\\u{7}"),
+            ("c1 \u{9b}2J, delete \u{7f}", "c1 \\u{9b}2J, delete \\u{7f}"),
+            ("back\r\u{8}wards \u{202e}", "back\\u{d}\\u{8}wards \\u{202e}"),
+            ("×GB/s→µ", "×GB/s→µ"),
+        ] {
+            assert_eq!(Printable(text).to_string(), shown);
+        }
+    }
+}

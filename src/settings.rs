@@ -5,10 +5,14 @@ mod units;
 pub use units::{Period, Size};
 
 use crate::rules::{self, Limits, Severity};
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
+use probes::bounded;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
+
+/// A config file has some lines.
+const MOST_CONFIG_BYTES: u64 = 1 << 20;
 
 /// Lowest severity that makes the exit code 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
@@ -115,6 +119,10 @@ impl Common {
             self.limits = file.limits;
         }
         rules::all_known(self.ignore()).context("--ignore")?;
+        self.overlay.rails = self.overlay.rails.map(distinct).transpose()?;
+        if let (Some(every), Some(time)) = (self.overlay.every, self.duration) {
+            ensure!(every <= time, "--every {every} is longer than --for {time}: one sample tells no rate");
+        }
         Ok(self)
     }
 
@@ -125,7 +133,49 @@ impl Common {
     }
 }
 
+/// Names without the blanks around them, each once.
+fn distinct(names: Vec<String>) -> anyhow::Result<Vec<String>> {
+    let mut distinct: Vec<String> = Vec::new();
+    for name in &names {
+        let name = name.trim();
+        ensure!(!name.is_empty(), "--rails: a name is empty; write the names with commas between: a,b");
+        if distinct.iter().all(|known| known != name) {
+            distinct.push(name.to_owned());
+        }
+    }
+    Ok(distinct)
+}
+
 fn read(path: &Path) -> anyhow::Result<File> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("config file {}", path.display()))?;
-    toml::from_str(&text).with_context(|| format!("config file {}", path.display()))
+    let name = || format!("config file {}", path.display());
+    let bytes = bounded::read(path, MOST_CONFIG_BYTES).with_context(name)?;
+    let text = String::from_utf8(bytes).context("is no text (UTF-8)").with_context(name)?;
+    let file: File = toml::from_str(&text).with_context(name)?;
+    file.limits.check().map_err(anyhow::Error::msg).context("[limits]").with_context(name)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Common;
+    use crate::settings::Overlay;
+
+    fn with(rails: &[&str], every: &str, time: &str) -> anyhow::Result<Common> {
+        let rails = Some(rails.iter().map(|name| (*name).to_owned()).collect());
+        let overlay = Overlay { rails, every: Some(every.parse().unwrap()), ..Overlay::default() };
+        Common { overlay, duration: Some(time.parse().unwrap()), ..Common::default() }.with_config()
+    }
+
+    #[test]
+    fn a_rail_named_twice_is_one_rail() {
+        let common = with(&["mlx5_1", " mlx5_0 ", "mlx5_1"], "1s", "1s").unwrap();
+        assert_eq!(common.overlay.rails.unwrap(), ["mlx5_1", "mlx5_0"]);
+        assert!(with(&["mlx5_1", " "], "1s", "1s").unwrap_err().to_string().contains("a name is empty"));
+    }
+
+    #[test]
+    fn a_time_between_samples_beyond_the_whole_time_is_refused() {
+        let error = with(&["a"], "1h", "600ms").unwrap_err().to_string();
+        assert_eq!(error, "--every 3600s is longer than --for 600ms: one sample tells no rate");
+    }
 }

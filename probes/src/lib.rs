@@ -7,6 +7,7 @@
 //! | [`root`] | where files are read from: `/` in life, a copied tree in tests and tickets |
 //! | [`survey`] | one probe a file; each adds the facts it learns to a [`model::Topology`] |
 //! | [`bind`] | binding of threads and memory, and where memory lies |
+//! | [`bounded`] | reading files that people name, whatever they are |
 //! | [`counters`] | what is read at every sample |
 //! | [`processes`] | who uses the rails, and from where |
 //! | [`steps`] | counters of a copied tree, stepped without real time |
@@ -18,6 +19,7 @@
 
 pub mod addresses;
 pub mod bind;
+pub mod bounded;
 pub mod counters;
 pub mod ffi;
 pub mod load;

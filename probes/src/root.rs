@@ -8,6 +8,11 @@ use std::path::{Component, Path, PathBuf};
 /// No file of `/sys` or `/proc` that we read is larger; a larger one is noise or an attack.
 const MOST_BYTES: u64 = 16 << 20;
 
+/// An attribute is at most a page long, and pages have 64 KiB at most.
+///
+/// Source: Documentation/filesystems/sysfs.rst, "Reading/Writing Attribute Data".
+const MOST_ATTRIBUTE_BYTES: usize = 64 << 10;
+
 /// As many symbolic links as the kernel follows, see `path_resolution(7)`.
 const MOST_LINKS: u32 = 40;
 
@@ -81,7 +86,14 @@ impl Root {
 
     /// Text of a file, without white space at its ends; bytes that are no UTF-8 become `\u{fffd}`.
     pub fn text(&self, path: impl AsRef<Path>) -> Result<String, ReadError> {
-        Ok(String::from_utf8_lossy(&self.bytes(path)?).trim().to_owned())
+        let path = path.as_ref();
+        let bytes = self.bytes(path)?;
+        if bytes.len() > MOST_ATTRIBUTE_BYTES && clean(path).starts_with("sys") {
+            let cause =
+                std::io::Error::other(format!("{} bytes; no attribute of sysfs is so long", bytes.len()));
+            return Err(ReadError { path: clean(path).display().to_string(), cause });
+        }
+        Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 
     /// Names and texts of the files in a folder, sorted by name; what cannot be read is left out.
@@ -340,6 +352,17 @@ mod tests {
         symlink("../../../../../../../../etc/passwd", dir.path().join("sys/up")).unwrap();
         assert!(root.text("sys/out").unwrap_err().is_missing());
         assert!(root.text("sys/up").unwrap_err().is_missing());
+    }
+
+    #[test]
+    fn a_text_longer_than_any_attribute_is_refused() {
+        let (dir, root) = tree();
+        std::fs::write(dir.path().join("sys/devices/nic/board_id"), vec![b'x'; 70_000]).unwrap();
+        std::fs::create_dir(dir.path().join("proc")).unwrap();
+        std::fs::write(dir.path().join("proc/cpuinfo"), vec![b'x'; 70_000]).unwrap();
+        let error = root.text("sys/devices/nic/board_id").unwrap_err();
+        assert!(error.to_string().contains("70000 bytes"), "{error}");
+        assert_eq!(root.text("proc/cpuinfo").unwrap().len(), 70_000);
     }
 
     #[test]

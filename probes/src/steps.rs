@@ -9,11 +9,15 @@
 //! Step 0 is in force before the first sample; `null` hides a file or a whole device. The tree itself is
 //! never written to: texts are laid over it in memory ([`Root::lay_over`]).
 
+use crate::bounded;
 use crate::root::Root;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
+
+/// A day of steps of a large node is smaller.
+const MOST_BYTES: u64 = 256 << 20;
 
 /// A day in seconds: a longer time between two samples is a slip of the pen.
 const LONGEST_INTERVAL_S: f64 = 86_400.0;
@@ -73,7 +77,8 @@ impl Steps {
     /// Reads a steps file.
     pub fn read(path: &Path) -> Result<Self, StepsError> {
         let name = || path.display().to_string();
-        let text = std::fs::read(path).map_err(|cause| StepsError::File { path: name(), cause })?;
+        let text =
+            bounded::read(path, MOST_BYTES).map_err(|cause| StepsError::File { path: name(), cause })?;
         let file: File =
             serde_json::from_slice(&text).map_err(|cause| StepsError::Format { path: name(), cause })?;
         let interval_s = file.interval_s;

@@ -14,6 +14,9 @@ use std::time::{Duration, Instant, SystemTime};
 /// How often what is dear to read is read: further counters, legs, processes.
 const FULL_EVERY: Duration = Duration::from_secs(1);
 
+/// How often a load is asked whether it is over, where samples are further apart.
+const LOAD_LOOK: Duration = Duration::from_millis(100);
+
 /// Frames of this node, at absolute deadlines: a slow sample makes the next wait shorter, not the row late.
 pub struct Live {
     session: Arc<Session>,
@@ -72,7 +75,7 @@ impl Live {
         match self.until {
             Some(until) if due > until => {
                 // slow samples may have run past the last deadline, but the end must be seen
-                let unseen = self.last_due.is_some_and(|last| last + self.every / 2 < until);
+                let unseen = self.last_due.is_some_and(|last| last + self.every.min(until) / 2 < until);
                 unseen.then_some(until)
             }
             _ => Some(due),
@@ -85,14 +88,28 @@ impl Live {
             return None;
         }
         let due = self.due()?;
-        if !self.stop.wait_until(self.began + due) {
-            return None;
-        }
+        let due = self.sleep_until(due)?;
         let late = self.began.elapsed().saturating_sub(due);
         let missed = u32::try_from(late.as_nanos() / self.every.as_nanos().max(1)).unwrap_or(u32::MAX);
         self.tick = self.tick.saturating_add(missed).saturating_add(1);
         self.last_due = Some(due);
         Some(due)
+    }
+
+    /// Sleeps until `due`, or until a load that ended before; `None` when told to end.
+    fn sleep_until(&self, due: Duration) -> Option<Duration> {
+        let Some(load) = &self.load else {
+            return self.stop.wait_until(self.began + due).then_some(due);
+        };
+        loop {
+            let look = due.min(self.began.elapsed() + LOAD_LOOK);
+            if !self.stop.wait_until(self.began + look) {
+                return None;
+            }
+            if look == due || load.is_over() {
+                return Some(look);
+            }
+        }
     }
 
     fn is_full(&self, due: Duration) -> bool {

@@ -160,3 +160,20 @@ fn a_device_that_vanishes_is_lost_and_the_session_goes_on() {
     assert!(frame.rails[1].lost && frame.rails[1].rx_bytes.is_none());
     assert_eq!((frame.rails[0].lost, frame.rails[0].rx_bytes), (false, Some(400)));
 }
+
+#[test]
+fn a_load_that_is_over_is_seen_before_the_next_sample_is_due() {
+    let (_dir, root) = tree();
+    let (load, _) = brief(2);
+    let hour = Duration::from_hours(1);
+    let frames = all(Live::new(root, topology(), hour, None, Some(load), Stop::new()));
+    assert_eq!(frames.len(), 2, "the beginning and the end");
+}
+
+#[test]
+fn a_time_shorter_than_one_interval_has_a_beginning_and_an_end() {
+    let (_dir, root) = tree();
+    let hour = Duration::from_hours(1);
+    let frames = all(Live::new(root, topology(), hour, Some(EVERY), None, Stop::new()));
+    assert_eq!(frames.len(), 2);
+}

@@ -35,6 +35,13 @@ impl Reader {
     pub(super) fn open(path: &Path) -> Result<Self, SourceError> {
         let name = path.display().to_string();
         let refuse = |reason: String| SourceError::File { path: name.clone(), reason };
+        let kind = std::fs::metadata(path).map_err(|e| refuse(super::cannot_read(&e)))?.file_type();
+        if !kind.is_file() && !kind.is_dir() {
+            // opening a pipe waits for its writer, for ever if need be
+            return Err(refuse(
+                "is no file but a pipe or a device; copy the recording into a file first".into(),
+            ));
+        }
         let mut file = File::open(path).map_err(|e| refuse(super::cannot_read(&e)))?;
         let index = container::index(&mut file).map_err(|e| refuse(super::cannot_read(&e)))?;
         let Some(first) = index.places.first() else {

@@ -1,4 +1,8 @@
-//! Session files: what goes in comes out, and whatever happens to a file is said clearly.
+//! Session files: what goes in comes out.
+
+mod damage;
+mod random;
+mod size;
 
 use super::{FrameSource, Recorded, Replay, SourceError};
 use crate::rules::{self, Limits};
@@ -7,7 +11,6 @@ use probes::model::{
     CpuSet, Frame, LegFrame, Load, LoadOp, LoadOrigin, LoadTarget, PerfFrame, Process, ProcessSource, Rail,
     RailFrame, RailId, Session, Topology, Worker, WorkerFrame, WorkerPhase,
 };
-use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
@@ -262,72 +265,6 @@ fn two_hosts_share_a_file() {
 }
 
 #[test]
-fn a_file_cut_anywhere_opens_up_to_its_last_whole_block_or_is_refused() {
-    let (folder, path) = story_file(12);
-    let whole = frames(&mut Replay::open(&path).unwrap());
-    let bytes = std::fs::read(&path).unwrap();
-    let cut_path = folder.path().join("cut.rsz");
-    let mut kept = Vec::new();
-    for cut in 0..bytes.len() {
-        std::fs::write(&cut_path, &bytes[..cut]).unwrap();
-        match Replay::open(&cut_path) {
-            Ok(mut replay) => {
-                assert!(replay.warning().is_some(), "cut at {cut} must be said");
-                let frames = frames(&mut replay);
-                assert_eq!(frames, whole[..frames.len()]);
-                kept.push(frames.len());
-            }
-            Err(error) => {
-                let text = error.to_string();
-                assert!(
-                    text.contains("cut.rsz: is no railscope") || text.contains("cut.rsz: is cut short"),
-                    "{text}"
-                );
-                assert!(kept.is_empty(), "a longer file was refused: {text}");
-            }
-        }
-    }
-    kept.dedup();
-    assert_eq!(kept, [0, 10, 12]);
-}
-
-#[test]
-fn a_flipped_bit_never_panics_and_never_goes_unnoticed() {
-    let (folder, path) = story_file(12);
-    let whole = frames(&mut Replay::open(&path).unwrap());
-    let bytes = std::fs::read(&path).unwrap();
-    let bad_path = folder.path().join("bad.rsz");
-    // every byte of what surrounds the packed text, and every ninth of the text itself
-    let places = super::container::index(&mut std::io::Cursor::new(&bytes)).unwrap().places;
-    let near_a_border = |at: usize| places.iter().any(|place| (at as u64).abs_diff(place.at) < 16);
-    let tail = bytes.len() - 64;
-    for at in (0..bytes.len()).filter(|at| at % 9 == 0 || *at > tail || near_a_border(*at)) {
-        let mut bad = bytes.clone();
-        bad[at] ^= 1 << (at % 8);
-        std::fs::write(&bad_path, &bad).unwrap();
-        let Ok(mut replay) = Replay::open(&bad_path) else { continue };
-        let frames = frames(&mut replay);
-        assert!(frames == whole || replay.warning().is_some(), "byte {at}");
-        assert!(frames.iter().all(|frame| whole.contains(frame)), "byte {at}");
-        let _ = replay.seek(500_000_000);
-    }
-}
-
-#[test]
-fn a_damaged_block_is_left_out_and_the_rest_is_read() {
-    let (_folder, path) = story_file(40);
-    let mut bytes = std::fs::read(&path).unwrap();
-    let second_block = super::container::index(&mut std::io::Cursor::new(&bytes)).unwrap().places[2];
-    bytes[usize::try_from(second_block.at + second_block.bytes - 1).unwrap()] ^= 1;
-    std::fs::write(&path, bytes).unwrap();
-    let mut replay = Replay::open(&path).unwrap();
-    let seqs: Vec<u64> = frames(&mut replay).iter().map(|frame| frame.seq).collect();
-    assert_eq!(seqs, (0..10).chain(20..40).collect::<Vec<_>>());
-    let warning = replay.warning().unwrap();
-    assert!(warning.starts_with("one block is damaged and left out (block 1: "), "{warning}");
-}
-
-#[test]
 fn a_seek_reads_one_block_and_goes_on_from_there() {
     let (_folder, path) = story_file(45);
     let all = frames(&mut Replay::open(&path).unwrap());
@@ -359,32 +296,6 @@ fn a_rail_that_counts_while_its_blocks_are_sought_gives_the_sums_of_a_full_read(
     assert_eq!(found.sums, expected);
 }
 
-fn refusal(path: &Path) -> String {
-    Replay::open(path).map(|_| ()).unwrap_err().to_string().replace(&path.display().to_string(), "FILE")
-}
-
-#[test]
-fn what_is_no_recording_is_refused_in_one_clear_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.rsz");
-    assert_eq!(refusal(&path), "FILE: no such file");
-    let no_recording =
-        "FILE: is no railscope recording (recordings are zstd files; `railscope record FILE` makes one)";
-    for bytes in [&b""[..], b"hello", b"{\"schema\": \"railscope.report/1\"}"] {
-        std::fs::write(&path, bytes).unwrap();
-        assert_eq!(refusal(&path), no_recording);
-    }
-    std::fs::write(&path, super::container::pack(b"{\"a\": 1}\n").unwrap().0).unwrap();
-    assert_eq!(refusal(&path), "FILE: is no railscope recording (its first line is another program's)");
-    let newer = br#"{"format":"railscope-session","version":2,"session":{"generated_by":"railscope 9.0.0"}}"#;
-    std::fs::write(&path, super::container::pack(newer).unwrap().0).unwrap();
-    assert_eq!(
-        refusal(&path),
-        "FILE: was written by railscope 9.0.0 in session format 2; this railscope reads up to 1: update it"
-    );
-    assert_eq!(refusal(folder.path()), "FILE: is a folder, not a recording");
-}
-
 #[test]
 fn a_recording_is_never_put_over_a_file_that_is_there() {
     let (_folder, path) = story_file(3);
@@ -394,92 +305,6 @@ fn a_recording_is_never_put_over_a_file_that_is_there() {
     assert_eq!(std::fs::read(&path).unwrap(), before);
     let error = Recorded::create(story(3), Path::new("/no/such/folder/a.rsz")).map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("its folder does not exist"), "{error}");
-}
-
-#[test]
-fn columns_and_keys_of_a_later_version_are_left_out() {
-    let (_folder, path) = story_file(12);
-    let all = frames(&mut Replay::open(&path).unwrap());
-    let file = rewritten(&path, |at, line| match line.strip_prefix('[') {
-        Some(rest) => ["[{\"sun\":true},", rest].concat(),
-        None if at == 0 => line
-            .replace(r#""row":["host","#, r#""row":["weather","host","#)
-            .replace(r#""version":1"#, r#""mood":"good","version":1"#),
-        None => line.replace("{\"block\"", "{\"wind\":3,\"block\""),
-    });
-    std::fs::write(&path, file).unwrap();
-    assert_eq!(frames(&mut Replay::open(&path).unwrap()), all);
-}
-
-/// The file with its text changed line by line, and packed again with checksums that are right.
-fn rewritten(path: &Path, mut change: impl FnMut(usize, &str) -> String) -> Vec<u8> {
-    let text = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
-    let mut blocks: Vec<String> = Vec::new();
-    for (at, line) in String::from_utf8(text).unwrap().lines().enumerate() {
-        if line.starts_with('{') {
-            blocks.push(String::new());
-        }
-        let block = blocks.last_mut().unwrap();
-        block.push_str(&change(at, line));
-        block.push('\n');
-    }
-    blocks.iter().flat_map(|block| super::container::pack(block.as_bytes()).unwrap().0).collect()
-}
-
-#[test]
-fn a_row_about_a_rail_that_the_header_lacks_is_damage() {
-    let (_folder, path) = story_file(12);
-    let worker = |line: &str| line.replacen("[[0,\"measuring\"", "[[9,\"measuring\"", 1);
-    std::fs::write(&path, rewritten(&path, |at, line| if at > 13 { worker(line) } else { line.into() }))
-        .unwrap();
-    let mut replay = Replay::open(&path).unwrap();
-    assert_eq!(frames(&mut replay).len(), 10);
-    let warning = replay.warning().unwrap();
-    assert!(warning.contains("block 1: row 2: a worker on rail 9 of a host with 2"), "{warning}");
-}
-
-#[test]
-fn no_number_in_a_file_can_end_the_program() {
-    let (_folder, path) = story_file(21);
-    let numbers =
-        ["0", "1", "-1", "18446744073709551615", "9223372036854775807", "1e308", "null", "true", "[]"];
-    let lines = zstd::decode_all(std::fs::File::open(&path).unwrap()).unwrap();
-    let lines = lines.split(|byte| *byte == b'\n').count() - 1;
-    let other = path.with_extension("other");
-    let mut refused = 0;
-    // every number of the header, and of the other lines a few
-    let header = (0..50).map(|nth| (0, nth));
-    let rest = (1..lines).flat_map(|line| (line % 7..60).step_by(7).map(move |nth| (line, nth)));
-    for ((line, nth), number) in header.chain(rest).zip(numbers.iter().cycle()) {
-        let swap = |at: usize, text: &str| {
-            if at == line { with_number(text, nth, number) } else { text.to_owned() }
-        };
-        std::fs::write(&other, rewritten(&path, swap)).unwrap();
-        let Ok(mut replay) = Replay::open(&other) else {
-            refused += 1;
-            continue;
-        };
-        let mut timeline = Timeline::new(replay.session());
-        while let Some(frame) = replay.next_frame().unwrap() {
-            timeline.push(frame);
-        }
-        let report = crate::report::build(&timeline, &Limits::default(), &[]);
-        assert!(!report.to_string().is_empty());
-        assert!(serde_json::to_string(&report).is_ok());
-        let _ = replay.seek(1_500_000_000);
-    }
-    assert!(refused > 0, "some numbers of the header matter");
-}
-
-/// The text with its `nth` number replaced.
-fn with_number(text: &str, nth: usize, number: &str) -> String {
-    let digits = |c: char| c.is_ascii_digit() || c == '-' || c == '.';
-    let starts = text.char_indices().filter(|(at, c)| digits(*c) && !text[..*at].ends_with(digits));
-    // numbers inside words and texts are none
-    let mut starts = starts.filter(|(at, _)| text[..*at].ends_with([':', ',', '[']));
-    let Some((from, _)) = starts.nth(nth) else { return text.to_owned() };
-    let length = text[from..].find(|c| !digits(c)).unwrap_or(text.len() - from);
-    [&text[..from], number, &text[from + length..]].concat()
 }
 
 #[test]
@@ -501,123 +326,4 @@ fn zstd_and_jq_read_the_whole_file() {
     let expected: Vec<String> =
         ["null".to_owned()].into_iter().chain(block(0, 10)).chain(block(1, 10)).chain(block(2, 5)).collect();
     assert_eq!(text.lines().collect::<Vec<_>>(), expected);
-}
-
-fn any_counter() -> impl Strategy<Value = Option<u64>> {
-    prop_oneof![
-        Just(None),
-        any::<u64>().prop_map(Some),
-        (0..1000u64).prop_map(Some),
-        (0..4u64).prop_map(|n| Some(u64::MAX - n))
-    ]
-}
-
-fn any_word() -> impl Strategy<Value = Option<String>> {
-    prop_oneof![Just(None), Just(Some("ACTIVE".into())), ".{0,6}".prop_map(Some)]
-}
-
-prop_compose! {
-    fn any_leg()(counts in [any_counter(), any_counter(), any_counter(), any_counter()],
-                 link_up in any::<Option<bool>>(), active in any::<Option<bool>>()) -> LegFrame {
-        let [rx_rdma_bytes, tx_rdma_bytes, rx_port_bytes, tx_port_bytes] = counts;
-        LegFrame { rx_rdma_bytes, tx_rdma_bytes, rx_port_bytes, tx_port_bytes, link_up, active }
-    }
-}
-
-prop_compose! {
-    fn any_rail()(rx_bytes in any_counter(), tx_bytes in any_counter(), state in any_word(), phys_state in any_word(),
-                  counters in prop::collection::vec(any_counter(), 0..4),
-                  legs in prop::collection::vec(any_leg(), 0..3), lost in any::<bool>()) -> RailFrame {
-        RailFrame { rx_bytes, tx_bytes, state, phys_state, counters, legs, lost }
-    }
-}
-
-prop_compose! {
-    fn any_worker()(rail in prop::option::of(0..2usize), counts in any::<[u64; 4]>(), phase in 0..5usize,
-                    perf in [any_counter(), any_counter(), any_counter(), any_counter(), any_counter(), any_counter()],
-                    errors in prop::collection::btree_map("[A-Z_]{1,5}", any::<u64>(), 0..2)) -> WorkerFrame {
-        use WorkerPhase::{Done, Failed, Measuring, Waiting, Warmup};
-        let [bytes, operations, polls, empty_polls] = counts;
-        let [cycles, instructions, context_switches, migrations, enabled_ns, running_ns] = perf;
-        WorkerFrame {
-            rail: rail.map(RailId), phase: [Waiting, Warmup, Measuring, Done, Failed][phase],
-            bytes, operations, polls, empty_polls, errors,
-            perf: PerfFrame { cycles, instructions, context_switches, migrations, enabled_ns, running_ns },
-        }
-    }
-}
-
-prop_compose! {
-    fn any_frame()(host in 0..2usize, seq in any::<u64>(), at_ns in any::<u64>(),
-                   rails in prop::collection::vec(any_rail(), 0..=2), processes in prop::option::of(0..3u64),
-                   with_load in any::<bool>(), workers in prop::collection::vec(any_worker(), 0..3),
-                   sampled_in_ns in any_counter()) -> Frame {
-        Frame {
-            host, seq, at_ns, rails, workers, sampled_in_ns,
-            processes: processes.map(|bytes| Arc::new(vec![process(bytes)])),
-            load: with_load.then(|| Arc::new(load())),
-        }
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn any_session_is_read_back_to_the_last_bit(listed in prop::collection::vec(any_frame(), 0..24)) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("any.rsz");
-        record(Listed { session: session(2), frames: listed.clone().into() }, &path);
-        let mut replay = Replay::open(&path).unwrap();
-        prop_assert_eq!(frames(&mut replay), listed);
-        prop_assert_eq!(replay.warning(), None);
-    }
-}
-
-/// A node of eight bonds at ten samples a second: per rail 60 counters, of which a dozen move by ± 5 % a step.
-fn sixty_counters(frame_count: u64) -> Listed {
-    const RAILS: usize = 8;
-    let rail = |n| Rail {
-        device: format!("mlx5_bond_{n}"),
-        counters: (0..58).map(|c| format!("hw/counter_{c}")).collect(),
-        ..Rail::default()
-    };
-    let topology = Topology { rails: (1..=RAILS).map(rail).collect(), ..Topology::default() };
-    let session = Arc::new(Session { hosts: vec![Arc::new(topology)], ..(*session(1)).clone() });
-    let mut state = 1u64;
-    let mut step = |mean: u64| {
-        // Knuth's MMIX constants: noise enough, equal in every run
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        mean * 95 / 100 + (state >> 32) % (mean / 10 + 1)
-    };
-    let mut totals = [[1u64 << 50; 60]; RAILS];
-    let mut frames = VecDeque::new();
-    for seq in 0..frame_count {
-        let rails = totals.iter_mut().map(|rail| {
-            for (at, total) in rail.iter_mut().take(12).enumerate() {
-                // from a rail at 49 GB/s down to packets and requests
-                *total += step(4_900_000_000 >> (at * 2));
-            }
-            RailFrame {
-                rx_bytes: Some(rail[0]),
-                tx_bytes: Some(rail[1]),
-                counters: rail[2..].iter().copied().map(Some).collect(),
-                ..RailFrame::default()
-            }
-        });
-        let rails = rails.collect();
-        frames.push_back(Frame { seq, at_ns: seq * 100_000_000 + step(50_000), rails, ..Frame::default() });
-    }
-    Listed { session, frames }
-}
-
-#[test]
-fn sixty_counters_cost_at_most_eighty_bytes_per_rail_and_sample() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("sixty.rsz");
-    record(sixty_counters(600), &path);
-    let bytes = std::fs::metadata(&path).unwrap().len();
-    let per_sample = bytes as f64 / 8.0 / 600.0;
-    println!("{per_sample:.1} bytes per rail and sample");
-    assert!(per_sample <= 80.0, "{per_sample:.1} bytes");
 }

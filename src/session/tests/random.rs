@@ -1,0 +1,78 @@
+//! Sessions of whatever a frame can hold.
+
+use super::{Listed, frames, load, process, record, session};
+use crate::session::Replay;
+use probes::model::{Frame, LegFrame, PerfFrame, RailFrame, RailId, WorkerFrame, WorkerPhase};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+fn any_counter() -> impl Strategy<Value = Option<u64>> {
+    prop_oneof![
+        Just(None),
+        any::<u64>().prop_map(Some),
+        (0..1000u64).prop_map(Some),
+        (0..4u64).prop_map(|n| Some(u64::MAX - n))
+    ]
+}
+
+fn any_word() -> impl Strategy<Value = Option<String>> {
+    prop_oneof![Just(None), Just(Some("ACTIVE".into())), ".{0,6}".prop_map(Some)]
+}
+
+prop_compose! {
+    fn any_leg()(counts in [any_counter(), any_counter(), any_counter(), any_counter()],
+                 link_up in any::<Option<bool>>(), active in any::<Option<bool>>()) -> LegFrame {
+        let [rx_rdma_bytes, tx_rdma_bytes, rx_port_bytes, tx_port_bytes] = counts;
+        LegFrame { rx_rdma_bytes, tx_rdma_bytes, rx_port_bytes, tx_port_bytes, link_up, active }
+    }
+}
+
+prop_compose! {
+    fn any_rail()(rx_bytes in any_counter(), tx_bytes in any_counter(), state in any_word(), phys_state in any_word(),
+                  counters in prop::collection::vec(any_counter(), 0..4),
+                  legs in prop::collection::vec(any_leg(), 0..3), lost in any::<bool>()) -> RailFrame {
+        RailFrame { rx_bytes, tx_bytes, state, phys_state, counters, legs, lost }
+    }
+}
+
+prop_compose! {
+    fn any_worker()(rail in prop::option::of(0..2usize), counts in any::<[u64; 4]>(), phase in 0..5usize,
+                    perf in [any_counter(), any_counter(), any_counter(), any_counter(), any_counter(), any_counter()],
+                    errors in prop::collection::btree_map("[A-Z_]{1,5}", any::<u64>(), 0..2)) -> WorkerFrame {
+        use WorkerPhase::{Done, Failed, Measuring, Waiting, Warmup};
+        let [bytes, operations, polls, empty_polls] = counts;
+        let [cycles, instructions, context_switches, migrations, enabled_ns, running_ns] = perf;
+        WorkerFrame {
+            rail: rail.map(RailId), phase: [Waiting, Warmup, Measuring, Done, Failed][phase],
+            bytes, operations, polls, empty_polls, errors,
+            perf: PerfFrame { cycles, instructions, context_switches, migrations, enabled_ns, running_ns },
+        }
+    }
+}
+
+prop_compose! {
+    fn any_frame()(host in 0..2usize, seq in any::<u64>(), at_ns in any::<u64>(),
+                   rails in prop::collection::vec(any_rail(), 0..=2), processes in prop::option::of(0..3u64),
+                   with_load in any::<bool>(), workers in prop::collection::vec(any_worker(), 0..3),
+                   sampled_in_ns in any_counter()) -> Frame {
+        Frame {
+            host, seq, at_ns, rails, workers, sampled_in_ns,
+            processes: processes.map(|bytes| Arc::new(vec![process(bytes)])),
+            load: with_load.then(|| Arc::new(load())),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_session_is_read_back_to_the_last_bit(listed in prop::collection::vec(any_frame(), 0..24)) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("any.rsz");
+        record(Listed { session: session(2), frames: listed.clone().into() }, &path);
+        let mut replay = Replay::open(&path).unwrap();
+        prop_assert_eq!(frames(&mut replay), listed);
+        prop_assert_eq!(replay.warning(), None);
+    }
+}

@@ -76,7 +76,8 @@ impl Replay {
         Some((self.reader.span(0).ok()?.first_ns, self.reader.span(last).ok()?.last_ns))
     }
 
-    /// Goes to the newest frame at or before `at_ns`, or to the first; reads one block, not those before.
+    /// Goes to the newest frame at or before `at_ns` on the first host's clock, or to the first frame; reads one
+    /// block, not those before.
     ///
     /// [`FrameSource::next_frame`] goes on from there. The interval that ends with the block's first frame is
     /// in neither the sums nor the frames.
@@ -96,7 +97,9 @@ impl Replay {
         })?;
         self.next_block = block + 1;
         let mut frames = read.frames;
-        let later = frames.iter().position(|f| f.at_ns > at_ns).unwrap_or(frames.len());
+        let session = self.reader.session();
+        let is_later = |frame: &Frame| super::on_first_clock(&session, frame) > at_ns;
+        let later = frames.iter().position(is_later).unwrap_or(frames.len());
         let later = if block == 0 { later.max(1).min(frames.len()) } else { later };
         self.pending = frames.split_off(later).into();
         for (host, processes) in read.head.processes.into_iter().enumerate() {

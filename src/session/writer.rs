@@ -91,7 +91,7 @@ impl Writer {
     ///
     /// That block could not be written; the frame itself is kept.
     pub(super) fn push(&mut self, frame: &Arc<Frame>) -> Result<(), Lost> {
-        let at_ns = self.on_first_clock(frame);
+        let at_ns = super::on_first_clock(&self.session, frame);
         let full = self.open.as_ref().is_some_and(|open| {
             at_ns.saturating_sub(open.head.first_ns) >= BLOCK_NS || open.rows.len() >= BLOCK_TEXT_BYTES
         });
@@ -171,13 +171,6 @@ impl Writer {
         let _ = self.file.set_len(self.end);
         let _ = self.file.seek(SeekFrom::Start(self.end));
         cause
-    }
-
-    fn on_first_clock(&self, frame: &Frame) -> u64 {
-        match (frame.host, self.session.clock_offset_ns) {
-            (1, Some(offset)) => frame.at_ns.saturating_add_signed(offset),
-            _ => frame.at_ns,
-        }
     }
 }
 

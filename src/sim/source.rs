@@ -55,6 +55,7 @@ pub struct Simulated {
     until_ns: u64,
     began: Option<Instant>,
     seq: u64,
+    last_ns: u64,
     next_full_ns: u64,
     stop: Stop,
 }
@@ -97,6 +98,7 @@ impl Simulated {
             until_ns: duration.map_or(u64::MAX, nanoseconds),
             began: None,
             seq: 0,
+            last_ns: 0,
             next_full_ns: 0,
             stop: Stop::new(),
             session: Arc::new(Session {
@@ -142,13 +144,26 @@ impl Simulated {
         Ok(())
     }
 
+    /// Time of the next frame; `None` after the last. The end is a frame too, unless one was near it.
+    fn due_ns(&self) -> Option<u64> {
+        let every = self.session.interval_ns;
+        let due = self.seq.saturating_mul(every);
+        if due <= self.until_ns {
+            return Some(due);
+        }
+        let end = self.until_ns;
+        (self.last_ns + every.min(end) / 2 < end).then_some(end)
+    }
+
     fn sample(&mut self, at_ns: u64) -> Frame {
-        let is_full = at_ns >= self.next_full_ns;
+        let seq = self.seq;
+        self.seq += 1;
+        self.last_ns = at_ns;
+        let is_last = self.due_ns().is_none();
+        let is_full = at_ns >= self.next_full_ns || is_last;
         if is_full {
             self.next_full_ns = at_ns + FULL_EVERY_NS;
         }
-        let seq = self.seq;
-        self.seq += 1;
         Frame {
             host: 0,
             seq,
@@ -169,10 +184,9 @@ impl FrameSource for Simulated {
     }
 
     fn next_frame(&mut self) -> Result<Option<Frame>, SourceError> {
-        let at_ns = self.seq.saturating_mul(self.session.interval_ns);
-        if at_ns > self.until_ns || self.stop.is_stopped() {
+        let Some(at_ns) = self.due_ns().filter(|_| !self.stop.is_stopped()) else {
             return Ok(None);
-        }
+        };
         if self.pace == Pace::RealTime {
             let began = *self.began.get_or_insert_with(Instant::now);
             if !self.stop.wait_until(began + Duration::from_nanos(at_ns)) {

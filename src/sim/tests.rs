@@ -2,7 +2,7 @@
 
 use super::{Pace, Simulated};
 use crate::rules::{self, Limits};
-use crate::session::{FrameSource, Recorded, Stop};
+use crate::session::{FrameSource, Recorded, Replay, Stop};
 use crate::timeline::Timeline;
 use probes::model::{Frame, RailId, WorkerPhase};
 use std::path::Path;
@@ -97,6 +97,40 @@ fn frames_say_that_nothing_is_measured() {
     assert!(frames.iter().flat_map(|f| &f.workers).all(|w| w.perf.cycles.is_none()));
     let full: Vec<u64> = frames.iter().filter(|f| !f.rails[0].legs.is_empty()).map(|f| f.seq).collect();
     assert_eq!(full, [0, 10], "legs are read once a second");
+}
+
+#[test]
+fn the_end_of_a_session_is_seen_however_long_the_interval_is() {
+    let times = |every: u64, end: u64| {
+        let (every, end) = (Duration::from_millis(every), Duration::from_millis(end));
+        let source = Simulated::new("mixed", 1, every, Pace::AsFastAsPossible, Some(end)).unwrap();
+        let frames = frames(source);
+        assert!(!frames.last().unwrap().rails[0].legs.is_empty(), "the last frame reads everything");
+        frames.iter().map(|frame| frame.at_ns / 1_000_000).collect::<Vec<_>>()
+    };
+    assert_eq!(times(100, 300), [0, 100, 200, 300]);
+    assert_eq!(times(200, 500), [0, 200, 400]);
+    assert_eq!(times(200, 550), [0, 200, 400, 550]);
+    assert_eq!(times(10_000, 5_000), [0, 5_000]);
+}
+
+#[test]
+fn a_recorded_simulation_and_its_replay_are_judged_alike_after_every_frame() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mixed.rsz");
+    let judge = |mut source: Box<dyn FrameSource>| {
+        let session = source.session();
+        let mut timeline = Timeline::new(session.clone());
+        let mut judged = Vec::new();
+        while let Some(frame) = source.next_frame().unwrap() {
+            timeline.push(frame);
+            judged.push(rules::diagnose(session.topology(), &timeline, &Limits::default()));
+        }
+        judged
+    };
+    let live = judge(Box::new(Recorded::create(simulated("mixed", 3, 5), &path).unwrap()));
+    assert_eq!(live.last().map(Vec::len), Some(3));
+    assert_eq!(judge(Box::new(Replay::open(&path).unwrap())), live);
 }
 
 #[test]

@@ -11,6 +11,7 @@ pub use crate::app::{How, Mode};
 
 use crate::app::{App, Command, Msg};
 use crate::hangup::Hangup;
+use crate::printable::tell;
 use crate::session::FrameSource;
 use crate::timeline::Timeline;
 use crate::view::{self, Theme};
@@ -22,10 +23,12 @@ use std::time::Duration;
 use terminal::{Panics, Screen};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, sleep};
 
 /// Ten pictures a second: more cannot be read.
 const REDRAW: Duration = Duration::from_millis(100);
+/// How long the source may take to end before anything is said about it.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Shows the session until a key, a signal or its end, and hands back what was seen.
 ///
@@ -46,10 +49,21 @@ pub fn run(source: Box<dyn FrameSource>, how: How) -> anyhow::Result<Timeline> {
     let (send, mut msgs) = unbounded_channel();
     let (panics, mut panicked) = Panics::watch();
     let mut screen = Screen::open().context("the terminal cannot be used; --headless needs none")?;
-    let sampler = Sampler::start(source, mode, stop, send).context("the sampler thread could not start")?;
-    let left = runtime.block_on(watch(&mut screen, &mut app, &mut msgs, &mut panicked, &sampler));
+    let mut signals = {
+        let _inside = runtime.enter();
+        Signals::listen().context("signals cannot be listened to")?
+    };
+    let mut sampler =
+        Sampler::start(source, mode, stop, send).context("the sampler thread could not start")?;
+    let watching = watch(&mut screen, &mut app, &mut msgs, &mut panicked, &mut signals, &sampler);
+    let left = runtime.block_on(watching);
     drop(screen);
-    let joined = sampler.stop();
+    sampler.stop();
+    if let Err(hurry) = runtime.block_on(wait(&mut sampler, &mut signals)) {
+        sampler.leave_behind();
+        return Err(hurry);
+    }
+    let joined = sampler.join();
     drop(panics);
     left?;
     joined?;
@@ -64,10 +78,10 @@ async fn watch(
     app: &mut App,
     msgs: &mut UnboundedReceiver<Msg>,
     panicked: &mut UnboundedReceiver<String>,
+    signals: &mut Signals,
     sampler: &Sampler,
 ) -> anyhow::Result<()> {
     let mut keys = EventStream::new();
-    let mut signals = Signals::listen().context("signals cannot be listened to")?;
     let mut redraw = interval(REDRAW);
     redraw.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut dirty = true;
@@ -108,6 +122,27 @@ async fn watch(
 fn draw(screen: &mut Screen, app: &mut App) -> anyhow::Result<()> {
     app.prepare();
     screen.draw(|frame| view::draw(app, frame)).context("the terminal cannot be drawn on")
+}
+
+/// Waits for the source to end, which takes no time unless it hangs, in a device that does not answer or in a disk.
+async fn wait(sampler: &mut Sampler, signals: &mut Signals) -> anyhow::Result<()> {
+    let soon = sleep(PATIENCE);
+    tokio::pin!(soon);
+    loop {
+        tokio::select! { biased;
+            () = sampler.ended() => return Ok(()),
+            () = &mut soon => break,
+            // an echo of what made us leave: a terminal and a wrapper both pass Ctrl-C on
+            () = signals.any() => {}
+        }
+    }
+    tell("waiting for the last sample; Ctrl-C ends at once");
+    tokio::select! { biased;
+        () = sampler.ended() => Ok(()),
+        () = signals.any() => {
+            anyhow::bail!("ended while the last sample still hung; a recording of it has no end mark")
+        }
+    }
 }
 
 /// What asks a program to leave.

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel}
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
 
 /// The thread that owns the source; dropping this ends both, which closes a recording, also in a panic.
 pub(super) struct Sampler {
@@ -16,6 +17,8 @@ pub(super) struct Sampler {
     /// How many times its own pace a replay goes, `None` holds it; hanging up stops the thread.
     control: Option<Sender<Option<f64>>>,
     stop: Stop,
+    /// Its other end goes with the thread.
+    ended: oneshot::Receiver<()>,
 }
 
 impl Sampler {
@@ -26,10 +29,13 @@ impl Sampler {
         send: UnboundedSender<Msg>,
     ) -> io::Result<Self> {
         let (control, orders) = channel();
+        let (thread_ends, ended) = oneshot::channel();
         let pace = Pace::new(orders, if mode.is_past() { By::FrameTimes } else { By::Source });
-        let thread =
-            std::thread::Builder::new().name("sampler".into()).spawn(move || pass_on(source, pace, &send))?;
-        Ok(Self { thread: Some(thread), control: Some(control), stop })
+        let thread = std::thread::Builder::new().name("sampler".into()).spawn(move || {
+            let _tells_the_end = thread_ends;
+            pass_on(source, pace, &send);
+        })?;
+        Ok(Self { thread: Some(thread), control: Some(control), stop, ended })
     }
 
     /// Lets a replay go on at so many times its own pace; `None` holds it.
@@ -40,22 +46,38 @@ impl Sampler {
         }
     }
 
-    /// Ends the source and drops it, which closes a recording.
-    pub fn stop(mut self) -> anyhow::Result<()> {
-        self.join().map_err(|_| anyhow::anyhow!("the sampler stopped by a fault in railscope itself"))
-    }
-
-    fn join(&mut self) -> std::thread::Result<()> {
+    /// Tells the source to end; the thread then drops it, which closes a recording.
+    pub fn stop(&mut self) {
         self.stop.stop();
         self.control = None;
+    }
+
+    /// Waits until the thread has dropped the source.
+    pub async fn ended(&mut self) {
+        // nothing is ever sent: the other end is dropped, by a panic too
+        let _ = (&mut self.ended).await;
+    }
+
+    /// Waits for the thread itself.
+    pub fn join(mut self) -> anyhow::Result<()> {
+        self.finish().map_err(|_| anyhow::anyhow!("the sampler stopped by a fault in railscope itself"))
+    }
+
+    /// Gives up a thread that hangs; it ends with the program.
+    pub fn leave_behind(mut self) {
+        self.thread = None;
+    }
+
+    fn finish(&mut self) -> std::thread::Result<()> {
+        self.stop();
         self.thread.take().map_or(Ok(()), JoinHandle::join)
     }
 }
 
 impl Drop for Sampler {
     fn drop(&mut self) {
-        // told by `stop`; where that was not reached, a worse error is on its way
-        let _ = self.join();
+        // `join` tells its error; where that was not reached, a worse one is on its way
+        let _ = self.finish();
     }
 }
 

@@ -77,16 +77,17 @@ fn end(host: &str, boot_id: &str) -> End {
 /// A server on a thread of its own.
 struct Server {
     address: SocketAddr,
-    said: Arc<Mutex<Vec<String>>>,
+    said: mpsc::Receiver<String>,
     stop: oneshot::Sender<&'static str>,
     thread: JoinHandle<()>,
 }
 
 impl Server {
     fn start(end: End) -> Self {
-        let said = Arc::new(Mutex::new(Vec::new()));
-        let heard = said.clone();
-        let say: Say = Arc::new(move |line: &str| heard.lock().unwrap().push(line.to_owned()));
+        let (hear, said) = mpsc::channel();
+        let hear = Mutex::new(hear);
+        // nobody listens any more once the test is over
+        let say: Say = Arc::new(move |line: &str| drop(hear.lock().unwrap().send(line.to_owned())));
         let (stop, stopped) = oneshot::channel();
         let (bound, address) = mpsc::channel();
         let thread = std::thread::spawn(move || {
@@ -104,10 +105,17 @@ impl Server {
         Target { host: self.address.ip().to_string(), port: self.address.port() }
     }
 
-    fn stop(self) -> Vec<String> {
+    fn stop(self) {
         self.stop.send("Ctrl-C").unwrap();
         self.thread.join().unwrap();
-        self.said.lock().unwrap().clone()
+    }
+
+    /// Stops only when it has said its two lines about a client: that it came, and how it went.
+    fn stop_after_one_client(self) -> [String; 2] {
+        let line = || self.said.recv_timeout(Duration::from_secs(60)).expect("the server says how it went");
+        let said = [line(), line()];
+        self.stop();
+        said
     }
 }
 
@@ -161,7 +169,7 @@ fn a_load_reads_the_peers_data_over_two_rails() {
         for rail in report["rails"].as_array().unwrap() {
             assert!(rail["load_gb_per_s"].as_f64().unwrap() > 0.0, "{rail}");
         }
-        let said = server.stop();
+        let said = server.stop_after_one_client();
         assert_eq!(said[0], "n1 (127.0.0.1): reads 4K x 2 queue pairs a rail from stand0, stand1");
         assert!(
             said[1].starts_with("n1 (127.0.0.1): done; ") && said[1].contains("2 of 2 rails"),
@@ -187,7 +195,8 @@ fn memory_that_cannot_be_locked_is_one_error_on_both_ends() {
         let server = Server::start(end("n2", "there"));
         let said = connect(end("n1", "here"), server.target(), params()).err().unwrap().to_string();
         assert!(said.contains("stand0") && said.contains("memlock"), "{said}");
-        assert!(server.stop()[1].contains("memlock"));
+        let said = server.stop_after_one_client();
+        assert!(said[1].contains("memlock"), "{said:?}");
     });
 }
 

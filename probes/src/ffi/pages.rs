@@ -108,6 +108,7 @@ impl Pages {
 
     /// Lends the address range to `look`, which must not touch the bytes: for binding and for asking where
     /// the pages lie.
+    #[cfg(feature = "hwloc")]
     pub(crate) fn range<R>(&self, look: impl FnOnce(&[std::mem::MaybeUninit<u8>]) -> R) -> R {
         // SAFETY: - the range is mapped; as `MaybeUninit` nothing is claimed about what the bytes hold
         look(unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.bytes) })

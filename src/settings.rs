@@ -119,7 +119,7 @@ impl Common {
             self.limits = file.limits;
         }
         rules::all_known(self.ignore()).context("--ignore")?;
-        self.overlay.rails = self.overlay.rails.map(distinct).transpose()?;
+        self.overlay.rails = self.overlay.rails.as_deref().map(distinct).transpose()?;
         if let (Some(every), Some(time)) = (self.overlay.every, self.duration) {
             ensure!(every <= time, "--every {every} is longer than --for {time}: one sample tells no rate");
         }
@@ -134,9 +134,9 @@ impl Common {
 }
 
 /// Names without the blanks around them, each once.
-fn distinct(names: Vec<String>) -> anyhow::Result<Vec<String>> {
+fn distinct(names: &[String]) -> anyhow::Result<Vec<String>> {
     let mut distinct: Vec<String> = Vec::new();
-    for name in &names {
+    for name in names {
         let name = name.trim();
         ensure!(!name.is_empty(), "--rails: a name is empty; write the names with commas between: a,b");
         if distinct.iter().all(|known| known != name) {

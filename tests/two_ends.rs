@@ -112,7 +112,7 @@ impl Server {
 
     /// Stops only when it has said its two lines about a client: that it came, and how it went.
     fn stop_after_one_client(self) -> [String; 2] {
-        let line = || self.said.recv_timeout(Duration::from_secs(60)).expect("the server says how it went");
+        let line = || self.said.recv_timeout(Duration::from_mins(1)).expect("the server says how it went");
         let said = [line(), line()];
         self.stop();
         said

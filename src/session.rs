@@ -15,6 +15,7 @@ mod stepped;
 mod stop;
 #[cfg(test)]
 mod tests;
+mod until;
 mod writer;
 
 pub use live::Live;
@@ -24,6 +25,7 @@ pub use recorded::{Recorded, RecordingStatus};
 pub use replay::{Condition, Replay, Sought};
 pub use stepped::Stepped;
 pub use stop::Stop;
+pub use until::Until;
 
 use probes::model::{Frame, Session};
 use std::io;

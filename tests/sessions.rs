@@ -50,6 +50,19 @@ fn some_rails_of_a_recording_are_judged_alone() {
 }
 
 #[test]
+fn the_beginning_of_a_recording_is_judged_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("demo.rsz");
+    stdout(&["demo", "--headless", "--for", "5s", "--fail-on", "never", "--record", text(&file)]);
+    let part = stdout(&["report", text(&file), "--for", "2s", "--fail-on", "never"]);
+    assert!(part.contains("2.0 s, 21 samples"), "{part}");
+    for flag in [["--root", "/"], ["--record", "x.rsz"]] {
+        let refused = railscope(&[&["report", text(&file)], &flag[..]].concat());
+        assert_eq!(refused.status.code(), Some(2), "{flag:?} means nothing to a recording");
+    }
+}
+
+#[test]
 fn a_copied_tree_is_recorded_and_the_file_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let port = folder.path().join("tree/sys/class/infiniband/mlx5_0/ports/1");

@@ -5,6 +5,7 @@ use crate::cli::DemoArgs;
 use crate::session::{DEFAULT_EVERY, Stop, only};
 use crate::sim::{Pace, Simulated};
 use crate::tui::{How, Mode};
+use anyhow::ensure;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -18,6 +19,9 @@ const USUAL_TIME: Duration = Duration::from_secs(10);
 /// There is no such scenario or rail, or the terminal is gone.
 pub fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
     let common = args.common.with_config()?;
+    for (flag, given) in [("--root", common.root.is_some()), ("--steps", common.steps.is_some())] {
+        ensure!(!given, "{flag}: `demo` simulates its own node; leave the flag out");
+    }
     let every = common.overlay.every.map_or(DEFAULT_EVERY, |period| period.0);
     let time = common.duration.map(|period| period.0);
     let (pace, time) = if watch::has_screen(&common) {

@@ -1,9 +1,11 @@
 //! `railscope report`: judge a recorded session.
 
+use super::replay::part;
 use super::{headless, verdict};
 use crate::cli::{Format, ReportArgs};
 use crate::printable::tell;
-use crate::session::{Replay, only};
+use crate::session::{Replay, Stop};
+use anyhow::ensure;
 use std::process::ExitCode;
 
 /// Runs the command.
@@ -13,9 +15,10 @@ use std::process::ExitCode;
 /// What could not be done, for exit code 2.
 pub fn run(args: ReportArgs) -> anyhow::Result<ExitCode> {
     let common = args.common.with_config()?;
+    ensure!(common.record.is_none(), "--record: `report` only reads; leave the flag out");
     let replay = Replay::open(&args.file)?;
     let condition = replay.condition();
-    let timeline = headless::play(&mut *only(replay, common.overlay.rails.as_deref())?)?;
+    let timeline = headless::play(&mut *part(replay, &common, Stop::new())?)?;
     if let Some(warning) = condition.warning() {
         tell(format_args!("{}: {warning}", args.file.display()));
     }

@@ -118,10 +118,11 @@ fn one_host(timeline: &Timeline, limits: &Limits, ignore: &[String]) -> Report {
 }
 
 impl Report {
-    /// The worst severity found on either host; `None` when nothing was.
+    /// The worst severity found on either host, an error where the load met one; `None` when nothing was.
     #[must_use]
     pub fn worst(&self) -> Option<Severity> {
         let peer = self.peer.as_ref().and_then(|peer| peer.worst());
-        self.findings.iter().map(|finding| finding.severity).max().max(peer)
+        let load = self.load.as_ref().filter(|load| load.met_errors()).map(|_| Severity::Error);
+        self.findings.iter().map(|finding| finding.severity).max().max(peer).max(load)
     }
 }

@@ -104,6 +104,11 @@ pub struct ThreadRow {
 }
 
 impl LoadBlock {
+    /// Whether a thread met an error, or was stopped by one.
+    pub(super) fn met_errors(&self) -> bool {
+        self.threads.iter().any(|thread| !thread.errors.is_empty() || thread.phase == WorkerPhase::Failed)
+    }
+
     /// The newest load in the timeline's window; `None` when there was none.
     pub(super) fn of(timeline: &Timeline) -> Option<Self> {
         let newest = timeline.local().frames().rev().find(|frame| frame.load.is_some())?;

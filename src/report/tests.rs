@@ -180,6 +180,19 @@ fn an_ignored_code_is_left_out() {
 }
 
 #[test]
+fn a_load_that_met_errors_is_not_fine_whatever_the_rules_say() {
+    let report = loaded_report();
+    assert!(report.findings.iter().all(|finding| finding.severity == Severity::Info), "{report}");
+    assert_eq!(report.worst(), Some(Severity::Error));
+}
+
+#[test]
+fn a_recording_without_a_sample_is_not_called_a_look() {
+    let report = build(&Timeline::new(Arc::new(session(slow_node().0))), &Limits::default(), &[]);
+    assert!(report.to_string().contains("no samples, no rates"), "{report}");
+}
+
+#[test]
 fn a_target_is_judged_like_the_reader() {
     let (far, _) = slow_node();
     let mut header = session(two_sockets(vec![rail("mlx5_0")]));

@@ -39,7 +39,8 @@ impl Report {
     fn heading(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let host = self.host.hostname.as_deref().unwrap_or("unknown host");
         let seen = match self.session.frames {
-            0 | 1 => "one look, no rates".to_owned(),
+            0 => "no samples, no rates".to_owned(),
+            1 => "one look, no rates".to_owned(),
             frames => format!("{:.1} s, {frames} samples", self.session.duration_s),
         };
         writeln!(f, "{} | {} | {seen}", self.generated_by, clip(host, 30))?;

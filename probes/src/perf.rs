@@ -59,7 +59,18 @@ impl Meter {
         };
         let switches = build("context_switches", Software::CONTEXT_SWITCHES);
         let migrations = build("migrations", Software::CPU_MIGRATIONS);
-        let hardware = HardwareGroup::open(cycles, instructions);
+        let hardware = HardwareGroup::open(
+            (Hardware::CPU_CYCLES.into(), cycles),
+            (Hardware::INSTRUCTIONS.into(), instructions),
+        );
+        if hardware.is_none() {
+            for name in ["cycles", "instructions"] {
+                let refused = || {
+                    "not supported: the kernel refuses to count cycles and instructions together".to_owned()
+                };
+                gaps.entry(name.to_owned()).or_insert_with(refused);
+            }
+        }
         let thread = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
         Self { thread, hardware, switches, migrations, from_files: FromFiles::default(), gaps, last: None }
     }
@@ -118,16 +129,16 @@ impl Meter {
 impl HardwareGroup {
     /// Groups what can be counted. A member that the kernel refuses spoils the group (perf-event 0.4.9 then
     /// expects it in every reading), so members are tried alone before.
-    fn open(cycles: Option<Scope>, instructions: Option<Scope>) -> Option<Self> {
-        if cycles.is_none() && instructions.is_none() {
+    fn open(cycles: (Event, Option<Scope>), instructions: (Event, Option<Scope>)) -> Option<Self> {
+        if cycles.1.is_none() && instructions.1.is_none() {
             return None;
         }
         let mut group = Group::new().ok()?;
-        let mut add = |event: Hardware, scope: Option<Scope>| -> io::Result<Option<Counter>> {
-            scope.map(|scope| builder(event.into(), scope).group(&mut group).build()).transpose()
+        let mut add = |(event, scope): (Event, Option<Scope>)| -> io::Result<Option<Counter>> {
+            scope.map(|scope| builder(event, scope).group(&mut group).build()).transpose()
         };
-        let cycles = add(Hardware::CPU_CYCLES, cycles).ok()?;
-        let instructions = add(Hardware::INSTRUCTIONS, instructions).ok()?;
+        let cycles = add(cycles).ok()?;
+        let instructions = add(instructions).ok()?;
         Some(Self { group, cycles, instructions })
     }
 
@@ -220,7 +231,8 @@ fn number_after(text: &str, name: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Meter, number_after, reason, scale};
+    use super::{HardwareGroup, Meter, Scope, number_after, reason, scale};
+    use perf_event::events::Software;
     use std::io;
 
     #[test]
@@ -232,6 +244,26 @@ mod tests {
     #[test]
     fn a_counter_that_never_ran_is_unknown_not_zero() {
         assert_eq!(scale(0, 4000, 0), None);
+    }
+
+    #[test]
+    fn a_group_counts_its_members_over_the_same_time() {
+        // software events in the place of cycles and instructions, so that it runs on machines without counters
+        let member = |event: Software| (event.into(), Some(Scope::User));
+        let Some(mut group) =
+            HardwareGroup::open(member(Software::TASK_CLOCK), member(Software::PAGE_FAULTS))
+        else {
+            eprintln!("not tried: this machine permits no perf events at all");
+            return;
+        };
+        group.group.enable().unwrap();
+        let before = group.read();
+        std::hint::black_box(vec![1_u8; 64 << 20]);
+        let after = group.read();
+        assert!(after.cycles > before.cycles, "task clock: {before:?} {after:?}");
+        assert!(after.instructions > before.instructions, "page faults: {before:?} {after:?}");
+        assert!(after.enabled_ns > Some(0));
+        assert_eq!(after.enabled_ns, after.running_ns, "software events are never multiplexed");
     }
 
     #[test]

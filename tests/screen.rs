@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A program that has not done it by then never will; nothing depends on how long it really takes.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(3);
 
 struct Person {
     screen: Arc<Mutex<vt100::Parser>>,

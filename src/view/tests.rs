@@ -221,8 +221,8 @@ fn a_node_without_a_rail_is_still_judged() {
 fn no_size_makes_the_screen_panic() {
     for mut app in [demo(), mixed_bag()] {
         for help in 0..2 {
-            for width in (1..60).step_by(7).chain(60..76).chain([100, 109, 110, 160, 250]) {
-                for height in [1, 2, 5, 14, 15, 16, 20, 24, 33, 70] {
+            for width in [1, 30, 59, 60, 61, 67, 75, 80, 109, 110, 160, 250] {
+                for height in [1, 14, 15, 16, 20, 24, 33, 70] {
                     screen(&app, width, height);
                 }
             }

@@ -6,6 +6,7 @@ use crate::peer::client::{Connected, connect};
 use crate::peer::{End, Ended, Target, perftest, request};
 use crate::printable::tell;
 use crate::session::{DEFAULT_EVERY, Live, Stop};
+use crate::settings::FailOn;
 use crate::tui::{How, Mode};
 use anyhow::{Context, bail, ensure};
 use std::process::ExitCode;
@@ -37,12 +38,18 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     connected.go();
     let title = connected.agreed.peer.host.clone();
     let code = watch::run(source, &common, How { title, mode: Mode::Load, stop, ..How::default() });
-    for line in connected.failures() {
+    let failures = connected.failures();
+    for line in &failures {
         tell(line);
     }
+    let some_failed = !failures.is_empty() || !connected.agreed.left_out.is_empty();
     let all_failed = connected.all_failed();
     let ended = connected.finish();
-    let code = code?;
+    // what the rules find cannot make it better that a rail failed
+    let code = match code? {
+        _ if some_failed && common.fail_on() != FailOn::Never => ExitCode::from(1),
+        code => code,
+    };
     match ended {
         Ended::Here if all_failed => bail!("every rail failed, for the reasons above"),
         Ended::Here => Ok(code),

@@ -372,3 +372,17 @@ fn a_library_that_is_not_there_says_what_to_install() {
         );
     });
 }
+
+#[test]
+fn the_gid_table_comes_in_one_call() {
+    over_the_stand_in("the_gid_table_comes_in_one_call", &[], || {
+        let expected = verbs::GidEntry {
+            port: 1,
+            index: 1,
+            address: "::ffff:10.0.0.1".parse().unwrap(),
+            kind: Some(GidType::RoceV2),
+            netdev_index: Some(7),
+        };
+        assert_eq!(verbs::Context::open("stand0").unwrap().gid_table().unwrap(), [expected]);
+    });
+}

@@ -10,6 +10,7 @@
 mod context;
 mod error;
 mod facts;
+mod gid_table;
 mod library;
 mod queues;
 mod region;
@@ -19,6 +20,7 @@ mod status;
 pub use context::{Context, Limits, Port};
 pub use error::Error;
 pub use facts::{Facts, devices, facts};
+pub use gid_table::GidEntry;
 pub use queues::{Completion, CompletionQueue, Path, QueuePair, Window};
 pub use region::{ProtectionDomain, Region, RelaxedOrdering};
 pub use ring::{Request, Ring};

@@ -4,8 +4,10 @@ use super::Probe;
 use super::look::Look;
 use super::pci::Function;
 use super::rails::{CLASS, on_function};
+use crate::ffi::verbs;
 use crate::model::{Gid, GidType, LinkLayer, Rail, Topology};
 use crate::root::{ReadError, Root};
+use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
 use std::path::Path;
 
@@ -49,6 +51,9 @@ impl Probe for Gids {
 }
 
 fn table(root: &Root, rail: &Rail, look: &mut Look<'_>) -> Vec<Gid> {
+    if let Some(gids) = table_of_verbs(root, rail) {
+        return gids;
+    }
     let folder = look.folder().to_owned();
     let texts = match root.texts(folder.join("gids")) {
         Ok(texts) => texts,
@@ -61,6 +66,36 @@ fn table(root: &Root, rail: &Rail, look: &mut Look<'_>) -> Vec<Gid> {
     let mut gids: Vec<Gid> = texts.iter().filter_map(entry).collect();
     gids.sort_by_key(|gid| gid.index);
     gids
+}
+
+/// The table as the verbs library tells it in one call: a table of 1024 entries is as many files.
+///
+/// `None` for a copied tree, and where the library or the access to the device is missing.
+fn table_of_verbs(root: &Root, rail: &Rail) -> Option<Vec<Gid>> {
+    if !root.is_live() {
+        return None;
+    }
+    let mut entries = verbs::Context::open(&rail.device).and_then(|context| context.gid_table()).ok()?;
+    entries.retain(|entry| entry.port == rail.port && !is_empty(entry.address, rail));
+    entries.sort_by_key(|entry| entry.index);
+    let mut names: BTreeMap<u32, Option<String>> = BTreeMap::new();
+    let gid = |entry: verbs::GidEntry| {
+        let name = |index| names.entry(index).or_insert_with(|| netdev_of_index(root, index)).clone();
+        Gid {
+            index: entry.index,
+            address: entry.address,
+            kind: entry.kind,
+            netdev: entry.netdev_index.and_then(name),
+        }
+    };
+    Some(entries.into_iter().map(gid).collect())
+}
+
+/// Name of the netdev with this interface number.
+fn netdev_of_index(root: &Root, index: u32) -> Option<String> {
+    let names = root.names("sys/class/net").ok()?;
+    let number = |name: &String| root.text(format!("sys/class/net/{name}/ifindex")).ok()?.parse().ok();
+    names.into_iter().find(|name| number(name) == Some(index))
 }
 
 /// One entry; `None` when it is empty.

@@ -3,8 +3,8 @@
 use super::Error;
 use libc::{c_char, c_int, c_uint, c_void};
 use rdma_sys::{
-    ibv_comp_channel, ibv_context, ibv_cq, ibv_device, ibv_device_attr, ibv_gid, ibv_mr, ibv_pd,
-    ibv_port_attr, ibv_qp, ibv_qp_attr, ibv_qp_init_attr,
+    ibv_comp_channel, ibv_context, ibv_cq, ibv_device, ibv_device_attr, ibv_gid, ibv_gid_entry, ibv_mr,
+    ibv_pd, ibv_port_attr, ibv_qp, ibv_qp_attr, ibv_qp_init_attr,
 };
 use std::ffi::OsString;
 use std::sync::OnceLock;
@@ -25,6 +25,10 @@ macro_rules! table {
             pub(super) ibv_reg_mr_iova2: Option<
                 unsafe extern "C" fn(*mut ibv_pd, *mut c_void, usize, u64, c_uint) -> *mut ibv_mr,
             >,
+            /// Since rdma-core 32; the header's `ibv_query_gid_table` is an inline function around it.
+            pub(super) ibv_query_gid_table: Option<
+                unsafe extern "C" fn(*mut ibv_context, *mut ibv_gid_entry, usize, u32, usize) -> isize,
+            >,
         }
 
         impl Library {
@@ -35,6 +39,7 @@ macro_rules! table {
                     Ok(Self {
                         $($name: *library.get(concat!(stringify!($name), "\0").as_bytes())?,)*
                         ibv_reg_mr_iova2: library.get(b"ibv_reg_mr_iova2\0").ok().map(|symbol| *symbol),
+                        ibv_query_gid_table: library.get(b"_ibv_query_gid_table\0").ok().map(|symbol| *symbol),
                     })
                 }
             }

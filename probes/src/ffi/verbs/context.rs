@@ -43,7 +43,7 @@ pub struct Port {
 
 /// All devices the library sees, for as long as this lives.
 pub(super) struct DeviceList {
-    library: &'static Library,
+    calls: &'static Library,
     list: *mut *mut ibv_device,
     len: usize,
 }
@@ -61,7 +61,11 @@ impl DeviceList {
                 return Err(Error::call("verbs", "ibv_get_device_list", cause));
             }
         }
-        Ok(Self { library, list, len: if list.is_null() { 0 } else { usize::try_from(len).unwrap_or(0) } })
+        Ok(Self {
+            calls: library,
+            list,
+            len: if list.is_null() { 0 } else { usize::try_from(len).unwrap_or(0) },
+        })
     }
 
     fn devices(&self) -> impl Iterator<Item = *mut ibv_device> + '_ {
@@ -73,7 +77,7 @@ impl DeviceList {
         // SAFETY: - `device` comes from this list, which is not freed yet
         //         - the name is a NUL-terminated string inside the device, copied before the list is freed
         unsafe {
-            let name = (self.library.ibv_get_device_name)(device);
+            let name = (self.calls.ibv_get_device_name)(device);
             if name.is_null() { String::new() } else { CStr::from_ptr(name).to_string_lossy().into_owned() }
         }
     }
@@ -89,7 +93,7 @@ impl Drop for DeviceList {
         if !self.list.is_null() {
             // SAFETY: - the list came from ibv_get_device_list and is freed once
             //         - contexts opened from it keep their device alive (ibv_free_device_list(3))
-            unsafe { (self.library.ibv_free_device_list)(self.list) }
+            unsafe { (self.calls.ibv_free_device_list)(self.list) }
         }
     }
 }
@@ -101,7 +105,7 @@ pub struct Context(pub(super) Arc<Open>);
 /// What [`Context`] shares.
 #[derive(Debug)]
 pub(super) struct Open {
-    pub(super) library: &'static Library,
+    pub(super) calls: &'static Library,
     pub(super) device: String,
     pub(super) context: *mut ibv_context,
 }
@@ -115,7 +119,7 @@ unsafe impl Sync for Open {}
 impl Drop for Open {
     fn drop(&mut self) {
         // SAFETY: - the context is open and everything made from it is gone: it all holds an Arc of this
-        unsafe { (self.library.ibv_close_device)(self.context) };
+        unsafe { (self.calls.ibv_close_device)(self.context) };
     }
 }
 
@@ -133,11 +137,11 @@ impl Context {
             return Err(Error::NoDevice { device: device.to_owned(), listed });
         };
         // SAFETY: - `found` belongs to a list that is not freed yet
-        let context = unsafe { (list.library.ibv_open_device)(found) };
+        let context = unsafe { (list.calls.ibv_open_device)(found) };
         if context.is_null() {
             return Err(Error::last(device, "ibv_open_device"));
         }
-        Ok(Self(Arc::new(Open { library: list.library, device: device.to_owned(), context })))
+        Ok(Self(Arc::new(Open { calls: list.calls, device: device.to_owned(), context })))
     }
 
     /// Name of the device.
@@ -155,7 +159,7 @@ impl Context {
         // SAFETY: - all-zero is a valid `ibv_device_attr`: numbers only
         let mut attributes: ibv_device_attr = unsafe { std::mem::zeroed() };
         // SAFETY: - the context is open, `attributes` is a valid out pointer
-        let answer = unsafe { (self.0.library.ibv_query_device)(self.0.context, &raw mut attributes) };
+        let answer = unsafe { (self.0.calls.ibv_query_device)(self.0.context, &raw mut attributes) };
         Error::check(&self.0.device, "ibv_query_device", answer)?;
         let number = |value: i32| u32::try_from(value).unwrap_or(0);
         let firmware: Vec<u8> =
@@ -180,7 +184,7 @@ impl Context {
         let mut attributes: ibv_port_attr = unsafe { std::mem::zeroed() };
         // SAFETY: - the context is open, `attributes` is a valid out pointer, larger than what is written
         let answer =
-            unsafe { (self.0.library.ibv_query_port)(self.0.context, narrow(port), &raw mut attributes) };
+            unsafe { (self.0.calls.ibv_query_port)(self.0.context, narrow(port), &raw mut attributes) };
         Error::check(&self.0.device, "ibv_query_port", answer)?;
         Ok(Port {
             state: state_word(attributes.state),
@@ -206,8 +210,7 @@ impl Context {
         let mut gid = ibv_gid { raw: [0; 16] };
         let at = i32::try_from(index).unwrap_or(i32::MAX);
         // SAFETY: - the context is open, `gid` is a valid out pointer
-        let answer =
-            unsafe { (self.0.library.ibv_query_gid)(self.0.context, narrow(port), at, &raw mut gid) };
+        let answer = unsafe { (self.0.calls.ibv_query_gid)(self.0.context, narrow(port), at, &raw mut gid) };
         Error::check(&self.0.device, "ibv_query_gid", answer)?;
         // SAFETY: - every bit pattern is valid for `raw`
         Ok(Ipv6Addr::from(unsafe { gid.raw }))

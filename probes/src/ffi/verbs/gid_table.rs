@@ -35,7 +35,7 @@ impl Context {
     pub fn gid_table(&self) -> Result<Vec<GidEntry>, Error> {
         const CALL: &str = "ibv_query_gid_table";
         let failed = |number| Error::call(&self.0.device, CALL, io::Error::from_raw_os_error(number));
-        let query = self.0.library.ibv_query_gid_table.ok_or_else(|| failed(libc::EOPNOTSUPP))?;
+        let query = self.0.calls.ibv_query_gid_table.ok_or_else(|| failed(libc::EOPNOTSUPP))?;
         let mut entries: Vec<ibv_gid_entry> = Vec::with_capacity(MOST);
         // SAFETY: - the context is open
         //         - `entries` has room for `MOST` entries, each of the size that is passed

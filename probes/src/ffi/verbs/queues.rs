@@ -40,7 +40,7 @@ unsafe impl Sync for Cq {}
 impl Drop for Cq {
     fn drop(&mut self) {
         // SAFETY: - the queue is live, and queue pairs that use it are gone: each holds an Arc of this
-        unsafe { (self.open.library.ibv_destroy_cq)(self.cq) };
+        unsafe { (self.open.calls.ibv_destroy_cq)(self.cq) };
     }
 }
 
@@ -71,8 +71,7 @@ impl Context {
     pub fn completion_queue(&self, entries: u32) -> Result<CompletionQueue, Error> {
         let entries = i32::try_from(entries).unwrap_or(i32::MAX);
         // SAFETY: - the context is open; no channel, no context pointer, vector 0, which every device has
-        let cq =
-            unsafe { (self.0.library.ibv_create_cq)(self.0.context, entries, null_mut(), null_mut(), 0) };
+        let cq = unsafe { (self.0.calls.ibv_create_cq)(self.0.context, entries, null_mut(), null_mut(), 0) };
         if cq.is_null() {
             return Err(Error::last(&self.0.device, "ibv_create_cq"));
         }
@@ -147,7 +146,7 @@ unsafe impl Send for QueuePair {}
 impl Drop for QueuePair {
     fn drop(&mut self) {
         // SAFETY: - the queue pair is live; outstanding requests are thrown out with it
-        unsafe { (self.domain.open.library.ibv_destroy_qp)(self.qp) };
+        unsafe { (self.domain.open.calls.ibv_destroy_qp)(self.qp) };
     }
 }
 
@@ -169,7 +168,7 @@ impl ProtectionDomain {
         attributes.cap.max_recv_sge = 1;
         attributes.qp_type = ibv_qp_type::IBV_QPT_RC;
         // SAFETY: - domain and queue are live and of the same context; `attributes` is valid for the call
-        let qp = unsafe { (self.0.open.library.ibv_create_qp)(self.0.pd, &raw mut attributes) };
+        let qp = unsafe { (self.0.open.calls.ibv_create_qp)(self.0.pd, &raw mut attributes) };
         if qp.is_null() {
             return Err(Error::last(&self.0.open.device, "ibv_create_qp"));
         }
@@ -198,7 +197,7 @@ impl QueuePair {
         let open = &self.domain.open;
         // SAFETY: - the queue pair is live, `attributes` is valid for the call and `mask` names what is set in it
         let answer =
-            unsafe { (open.library.ibv_modify_qp)(self.qp, &raw mut attributes, mask.0.cast_signed()) };
+            unsafe { (open.calls.ibv_modify_qp)(self.qp, &raw mut attributes, mask.0.cast_signed()) };
         Error::check(&open.device, call, answer)
     }
 

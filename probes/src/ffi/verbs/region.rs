@@ -25,7 +25,7 @@ unsafe impl Sync for Domain {}
 impl Drop for Domain {
     fn drop(&mut self) {
         // SAFETY: - the domain is live, and regions and queue pairs made from it are gone: each holds an Arc of this
-        unsafe { (self.open.library.ibv_dealloc_pd)(self.pd) };
+        unsafe { (self.open.calls.ibv_dealloc_pd)(self.pd) };
     }
 }
 
@@ -37,7 +37,7 @@ impl Context {
     /// `ibv_alloc_pd` failed.
     pub fn protection_domain(&self) -> Result<ProtectionDomain, Error> {
         // SAFETY: - the context is open
-        let pd = unsafe { (self.0.library.ibv_alloc_pd)(self.0.context) };
+        let pd = unsafe { (self.0.calls.ibv_alloc_pd)(self.0.context) };
         if pd.is_null() {
             return Err(Error::last(&self.0.device, "ibv_alloc_pd"));
         }
@@ -72,7 +72,7 @@ impl Drop for Region {
     fn drop(&mut self) {
         // SAFETY: - the region is live; rings that use it hold an Arc of it and are gone
         //         - `pages` is unmapped after this: fields are dropped after this body
-        unsafe { (self.domain.open.library.ibv_dereg_mr)(self.mr) };
+        unsafe { (self.domain.open.calls.ibv_dereg_mr)(self.mr) };
     }
 }
 
@@ -86,7 +86,7 @@ impl ProtectionDomain {
     ///
     /// `ibv_reg_mr` failed; ENOMEM is mostly the locked-memory limit, which the error then names.
     pub fn register(&self, pages: Pages) -> Result<Region, Error> {
-        let library = self.0.open.library;
+        let library = self.0.open.calls;
         let access = ibv_access_flags::IBV_ACCESS_LOCAL_WRITE.0
             | ibv_access_flags::IBV_ACCESS_REMOTE_READ.0
             | ibv_access_flags::IBV_ACCESS_REMOTE_WRITE.0;

@@ -1,11 +1,11 @@
 # What one types here. Each target installs the packages it needs (Debian and Ubuntu, as root or through sudo); a second
 # run finds them and asks nothing of the network.
 
-.PHONY: help demo test lint dist lab newcomer
+.PHONY: help demo test lint dist lab newcomer bench-draw bench-sessions
 .DEFAULT_GOAL := help
 
 help:      ## lists these targets
-	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 22
 
 demo:      ## builds railscope and opens the live screen on a simulated eight-rail node
 	@.ci/packages build
@@ -31,3 +31,11 @@ lab:       ## boots two virtual hosts with real RDMA rails and proves railscope 
 newcomer:  ## runs this README's two commands in fresh Debian 12 and Debian 13 roots (needs root)
 	@.ci/packages newcomer
 	tests/newcomer
+
+bench-draw:  ## times one picture of 8 and of 64 rails
+	@.ci/packages build
+	.ci/env cargo bench --locked --bench draw
+
+bench-sessions:  ## measures recordings: bytes per rail and sample, a full read, a seek
+	@.ci/packages build
+	.ci/env cargo bench --locked --bench sessions

@@ -105,6 +105,9 @@ fn setting(app: &App) -> Vec<Segment> {
     let mut pieces = vec![Segment::new(app.unit().word(), theme.plain(), 0)];
     let every = Period(Duration::from_nanos(session.interval_ns));
     pieces.push(Segment::new(format!("every {every}"), theme.plain(), 0));
+    if let Some(cost) = sample_cost(app.shown().local()) {
+        pieces.push(Segment::new(cost, theme.dim(), 2));
+    }
     if let Some(file) = &app.how().recording {
         let path = file.path();
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
@@ -116,6 +119,15 @@ fn setting(app: &App) -> Vec<Segment> {
         pieces.push(Segment::new(name, theme.plain(), 1));
     }
     pieces
+}
+
+/// What a sample of this node takes, as a mean of a second; a simulation and an old recording do not know.
+fn sample_cost(host: &HostTimeline) -> Option<String> {
+    let since = host.latest()?.at_ns.saturating_sub(1_000_000_000);
+    let costs: Vec<u64> =
+        host.frames().rev().take_while(|f| f.at_ns > since).filter_map(|f| f.sampled_in_ns).collect();
+    let mean_ms = costs.iter().map(|ns| *ns as f64 / 1e6).sum::<f64>() / costs.len() as f64;
+    (!costs.is_empty()).then(|| format!("a sample takes {mean_ms:.1} ms"))
 }
 
 /// What our load does, or that there is none; trouble with the session or its recording matters more.
@@ -174,4 +186,34 @@ fn progress(load: &Load, host: &HostTimeline) -> String {
         text = format!("{text}, {failed} of {} failed", workers.len());
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sample_cost;
+    use crate::timeline::Timeline;
+    use probes::model::{Frame, Session, Topology};
+    use std::sync::Arc;
+
+    #[test]
+    fn the_cost_of_a_sample_is_a_mean_of_the_last_second_and_unknown_without_figures() {
+        let cost = |ms: &[Option<u64>]| {
+            let session = Session {
+                generated_by: "test".into(),
+                started_unix_ms: None,
+                interval_ns: 500_000_000,
+                hosts: vec![Arc::new(Topology::default())],
+                clock_offset_ns: None,
+                simulated: None,
+            };
+            let mut timeline = Timeline::new(Arc::new(session));
+            for (at, ms) in (0..).zip(ms) {
+                let sampled_in_ns = ms.map(|ms| ms * 1_000_000);
+                timeline.push(Frame { at_ns: at * 500_000_000, sampled_in_ns, ..Frame::default() });
+            }
+            sample_cost(timeline.local())
+        };
+        assert_eq!(cost(&[Some(90), Some(1), Some(4)]).as_deref(), Some("a sample takes 2.5 ms"));
+        assert_eq!(cost(&[None, None]), None);
+    }
 }

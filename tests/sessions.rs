@@ -117,7 +117,8 @@ impl Demo {
     /// Sends the signal, and waits until the program is gone.
     fn end(mut self, signal: &str) {
         let pid = self.child.process_id().unwrap().to_string();
-        let sent = std::process::Command::new("kill").args([signal, &pid]).status().unwrap();
+        let sent =
+            std::process::Command::new("sh").args(["-c", &format!("kill {signal} {pid}")]).status().unwrap();
         assert!(sent.success());
         // an error, not an end, is how a terminal says that nobody is at its other side
         while self.screen.read(&mut [0; 4096]).is_ok_and(|read| read > 0) {}

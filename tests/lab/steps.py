@@ -273,8 +273,8 @@ def with_the_screen(a, b, evidence):
 
     without, shown = [], []
     with Server(b):
-        # Chance alone puts a good rate outside a small spread now and then: such a run is made longer, once.
-        for rounds in (3, 4):
+        # Chance alone puts a good rate outside a small spread now and then: such a run is made longer, twice at most.
+        for rounds in (3, 4, 5):
             for _ in range(rounds):
                 without.append(rate(screen=False))
                 shown.append(rate(screen=True))

@@ -129,8 +129,8 @@ pub struct LoadArgs {
     /// Where threads and buffers go: local, remote, none, cpu:N,mem:M or a CPU list
     #[arg(long, default_value = "local", value_name = "PLACE")]
     pub place: String,
-    /// Time at the start that is not measured
-    #[arg(long, default_value = "2s", value_name = "DURATION")]
+    /// Time at the start that is not measured; 0s for none
+    #[arg(long, value_parser = Period::or_none, default_value = "2s", value_name = "DURATION")]
     pub warmup: Period,
     /// Flags that most commands share.
     #[command(flatten)]

@@ -10,10 +10,13 @@ use std::time::Duration;
 #[serde(try_from = "String", into = "String")]
 pub struct Period(pub Duration);
 
-impl FromStr for Period {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
+impl Period {
+    /// The same for a time that may also be none at all: a warm-up of `0s`.
+    ///
+    /// # Errors
+    ///
+    /// The text is no duration.
+    pub fn or_none(text: &str) -> Result<Self, String> {
         let bad = || format!("`{text}` is no duration; write 100ms, 5s, 2m or 1h");
         let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let number: f64 = text[..digits].parse().map_err(|_| bad())?;
@@ -24,10 +27,19 @@ impl FromStr for Period {
             "h" => number * 3600.0,
             _ => return Err(bad()),
         };
-        if seconds <= 0.0 {
+        Duration::try_from_secs_f64(seconds).map(Self).map_err(|_| bad())
+    }
+}
+
+impl FromStr for Period {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let period = Self::or_none(text)?;
+        if period.0.is_zero() {
             return Err(format!("`{text}`: a duration must be longer than nothing"));
         }
-        Duration::try_from_secs_f64(seconds).map(Self).map_err(|_| bad())
+        Ok(period)
     }
 }
 
@@ -104,6 +116,14 @@ mod tests {
         for bad in ["", "s", "5 s", "-1s", "0s", "5x", "1e9h"] {
             assert!(ms(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn only_a_warm_up_may_take_no_time() {
+        assert_eq!(Period::or_none("0s").map(|p| p.0.as_millis()), Ok(0));
+        assert_eq!(Period::or_none("500ms").map(|p| p.0.as_millis()), Ok(500));
+        assert!(Period::or_none("-1s").is_err());
+        assert!("0s".parse::<Period>().is_err());
     }
 
     #[test]

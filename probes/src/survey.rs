@@ -8,6 +8,8 @@ mod bonds;
 mod cpuset;
 mod gid_choice;
 mod gids;
+mod gpu_direct;
+mod gpu_paths;
 mod gpus;
 mod host;
 mod ibv_devinfo;
@@ -61,6 +63,8 @@ pub const ALL: &[&dyn Probe] = &[
     &uverbs::Uverbs,
     &iommu::Iommu,
     &gpus::Gpus,
+    &gpu_paths::GpuPaths,
+    &gpu_direct::GpuDirect,
     &lost_cards::LostCards,
 ];
 

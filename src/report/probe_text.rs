@@ -1,6 +1,7 @@
 //! What the node is, for people: a tree by NUMA node, at most 80 columns.
 
 mod gaps;
+mod gpus;
 mod host;
 mod packed;
 mod rail;
@@ -36,6 +37,7 @@ impl Display for ProbeText<'_> {
         if topology.rails.is_empty() {
             writeln!(f, "\nno rails: no RDMA device is visible here")?;
         }
+        gpus::write(f, &topology.gpus)?;
         if !topology.lost_cards.is_empty() {
             writeln!(f, "\ncards without an RDMA device")?;
         }
@@ -101,7 +103,8 @@ fn gib(bytes: u64) -> String {
 fn of_gpu(gpu: &Gpu) -> String {
     let link = gpu.pcie.hops.first().map_or_else(|| "link unknown".to_owned(), rail::link_now);
     let id = [&gpu.pcie.vendor, &gpu.pcie.device].map(|id| id.as_deref().unwrap_or("?")).join(":");
-    format!("{} {} ({id}), {link}", gpu.name, gpu.pcie.address)
+    let driver = gpu.driver.as_ref().map_or("no driver".to_owned(), |driver| format!("driver {driver}"));
+    format!("{} {} ({id}), {link}, {driver}", gpu.name, gpu.pcie.address)
 }
 
 fn of_card(card: &LostCard) -> String {

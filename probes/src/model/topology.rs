@@ -1,6 +1,6 @@
 //! What a host is: its nodes, rails, GPUs, and what could not be learnt about them.
 
-use super::{Host, NumaNode, Rail};
+use super::{Gpu, Host, NumaNode, Rail};
 use serde::{Deserialize, Serialize};
 
 /// A fact that could not be learnt, and why.
@@ -18,17 +18,6 @@ pub struct Gap {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RailId(pub usize);
-
-/// A GPU and its PCIe path.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Gpu {
-    /// Name in findings: `gpu0`, in PCI address order.
-    pub name: String,
-    /// NUMA node.
-    pub numa_node: Option<u32>,
-    /// PCIe path.
-    pub pcie: super::PciePath,
-}
 
 /// A PCI function of an RDMA vendor's network card that has no RDMA device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

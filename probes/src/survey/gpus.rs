@@ -42,7 +42,12 @@ impl Probe for Gpus {
             };
             pcie::fill(root, &mut path, &function, &name, gaps);
             let mut look = Look::into(root, NAME, &name, "", gaps);
-            gpus.push(Gpu { numa_node: numa_node(root, &function, &mut look), name, pcie: path });
+            let driver = function.driver(root);
+            if driver.is_none() {
+                look.gap("driver: none bound to the PCI function");
+            }
+            let numa_node = numa_node(root, &function, &mut look);
+            gpus.push(Gpu { name, numa_node, pcie: path, driver, ..Gpu::default() });
         }
         Ok(())
     }

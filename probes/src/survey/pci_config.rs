@@ -1,4 +1,6 @@
-//! PCI config space: the PCI Express capability of a function.
+//! PCI config space: the PCI Express and the Access Control Services capability of a function.
+
+use crate::model::Acs;
 
 /// Capability id of PCI Express.
 ///
@@ -10,6 +12,17 @@ const FIRST_CAPABILITY: usize = 0x34;
 const HEADER: usize = 64;
 /// More capabilities than fit into the 192 bytes behind the header.
 const MOST_CAPABILITIES: u32 = 48;
+
+/// Offset of the first extended capability.
+///
+/// Source: PCI Express Base Specification 5.0, section 7.6.3.
+const EXTENDED: usize = 0x100;
+/// Extended capability id of Access Control Services.
+///
+/// Source: the same, section 7.7.8; Linux `include/uapi/linux/pci_regs.h` (`PCI_EXT_CAP_ID_ACS`).
+const ACCESS_CONTROL: u32 = 0x000d;
+/// More extended capabilities than fit into 4096 bytes.
+const MOST_EXTENDED: u32 = 960;
 
 /// What a function's PCI Express capability says.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -61,6 +74,54 @@ impl Express {
     }
 }
 
+/// Why there is no extended config space to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoExtended {
+    /// Only the header was readable.
+    HeaderOnly,
+    /// The platform gives no way to the space behind the first 256 bytes.
+    Conventional,
+    /// All ones: the function does not answer.
+    Silent,
+}
+
+/// What a port's Access Control Services redirect; a port without the capability redirects nothing.
+pub(super) fn access_control(config: &[u8]) -> Result<Acs, NoExtended> {
+    if config.len() <= HEADER {
+        return Err(NoExtended::HeaderOnly);
+    }
+    if config.len() <= EXTENDED {
+        return Err(NoExtended::Conventional);
+    }
+    if double_word(config, EXTENDED) == Some(u32::MAX) {
+        return Err(NoExtended::Silent);
+    }
+    let Some(control) = extended_capability(config, ACCESS_CONTROL).and_then(|at| word(config, at + 0x06))
+    else {
+        return Ok(Acs::default());
+    };
+    Ok(Acs { request_redirect: control & 1 << 2 != 0, completion_redirect: control & 1 << 3 != 0 })
+}
+
+/// Header of an extended capability: id in the low 16 bits, offset of the next one in the high 12.
+fn extended_capability(config: &[u8], id: u32) -> Option<usize> {
+    let mut at = EXTENDED;
+    for _ in 0..MOST_EXTENDED {
+        let header = double_word(config, at)?;
+        if header == 0 {
+            return None;
+        }
+        if header & 0xffff == id {
+            return Some(at);
+        }
+        at = (header >> 20 & !3) as usize;
+        if at < EXTENDED {
+            return None;
+        }
+    }
+    None
+}
+
 fn capability(config: &[u8], id: u8) -> Option<usize> {
     let mut at = *config.get(FIRST_CAPABILITY)?;
     for _ in 0..MOST_CAPABILITIES {
@@ -95,7 +156,8 @@ fn width(lanes: u32) -> Option<u32> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::{Express, NoExpress};
+    use super::{Express, NoExpress, NoExtended, access_control};
+    use crate::model::Acs;
 
     /// A config space whose second capability is PCI Express: 4096-byte reads, 512-byte payloads,
     /// relaxed ordering, x8 of x16 at 16 of 32 GT/s.
@@ -131,5 +193,43 @@ pub(super) mod tests {
         cut.truncate(0x70);
         assert_eq!(Express::of(&cut), Err(NoExpress::None));
         assert_eq!(Express::of(&[0xff; 256]), Err(NoExpress::None));
+    }
+
+    /// The same with extended space, where Access Control Services stand behind another capability.
+    pub(in crate::survey) fn extended_config(acs_control: u16) -> Vec<u8> {
+        let mut config = config();
+        config.resize(4096, 0);
+        config[0x100..0x104].copy_from_slice(&(0x148_u32 << 20 | 1 << 16 | 0x0001).to_le_bytes());
+        config[0x148..0x14c].copy_from_slice(&(1_u32 << 16 | 0x000d).to_le_bytes());
+        config[0x14c..0x14e].copy_from_slice(&0x5f_u16.to_le_bytes());
+        config[0x14e..0x150].copy_from_slice(&acs_control.to_le_bytes());
+        config
+    }
+
+    #[test]
+    fn access_control_is_read_from_its_control_register() {
+        let acs = |request_redirect, completion_redirect| Acs { request_redirect, completion_redirect };
+        for (control, expected) in [
+            (0x1d, acs(true, true)),
+            (0x04, acs(true, false)),
+            (0x08, acs(false, true)),
+            (0x11, acs(false, false)),
+        ] {
+            assert_eq!(access_control(&extended_config(control)), Ok(expected), "{control:#x}");
+        }
+        let mut none = config();
+        none.resize(4096, 0);
+        assert_eq!(access_control(&none), Ok(acs(false, false)), "no capability, no redirect");
+    }
+
+    #[test]
+    fn extended_space_that_is_not_there_or_circular_is_told_apart() {
+        assert_eq!(access_control(&config()[..64]), Err(NoExtended::HeaderOnly));
+        assert_eq!(access_control(&config()), Err(NoExtended::Conventional));
+        let mut circle = config();
+        circle.resize(4096, 0);
+        circle[0x100..0x104].copy_from_slice(&(0x100_u32 << 20 | 1).to_le_bytes());
+        assert_eq!(access_control(&circle), Ok(Acs::default()));
+        assert_eq!(access_control(&[0xff; 4096]), Err(NoExtended::Silent));
     }
 }

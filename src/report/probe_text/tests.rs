@@ -1,7 +1,7 @@
 use super::ProbeText;
 use probes::model::{
-    Bond, CpuSet, Gid, GidChoice, GidType, Gpu, Hop, Host, Leg, LinkLayer, LostCard, NumaNode, PciePath,
-    Rail, Topology,
+    Acs, Bond, CpuSet, Gid, GidChoice, GidType, Gpu, GpuPath, Hop, Host, Leg, LinkLayer, LostCard, NumaNode,
+    PathClass, PathPort, PciePath, Rail, Readiness, Topology,
 };
 
 fn hop(address: &str, upstream: &str, now: (f64, u32), can: (f64, u32), above: (f64, u32)) -> Hop {
@@ -16,6 +16,13 @@ fn hop(address: &str, upstream: &str, now: (f64, u32), can: (f64, u32), above: (
         upstream_max_width: Some(above.1),
         max_payload_bytes: Some(512),
     }
+}
+
+fn gpu_path(device: &str, class: Option<PathClass>) -> GpuPath {
+    let acs = Acs { request_redirect: true, completion_redirect: true };
+    let port = PathPort { address: "0000:17:02.0".into(), acs: Some(acs) };
+    let ports = if class.is_some() { vec![port] } else { Vec::new() };
+    GpuPath { device: device.into(), class, ports }
 }
 
 fn bonded_rail() -> Rail {
@@ -133,6 +140,13 @@ fn a_node_is_a_tree_of_rails() {
                 hops: vec![hop("0000:17:00.0", "0000:15:01.0", (32.0, 16), (32.0, 16), (32.0, 16))],
                 ..PciePath::default()
             },
+            driver: Some("nvidia".into()),
+            paths: vec![gpu_path("mlx5_bond_1", Some(PathClass::Pxb)), gpu_path("mlx5_4", None)],
+            peermem: Some(Readiness { ready: Some(true), reason: "module nvidia_peermem is loaded".into() }),
+            dmabuf: Some(Readiness {
+                ready: Some(false),
+                reason: "nvidia 550.54.15 is the proprietary kernel module, dmabuf needs the open one".into(),
+            }),
         }],
         lost_cards: vec![LostCard { address: "0000:51:00.0".into(), ..LostCard::default() }],
         ..Topology::default()

@@ -5,6 +5,7 @@
 pub mod bonding;
 mod bonding_text;
 mod bonds;
+mod cpufreq;
 mod cpuset;
 mod gid_choice;
 mod gids;
@@ -13,6 +14,7 @@ mod gpu_paths;
 mod gpus;
 mod host;
 mod ibv_devinfo;
+mod interrupts;
 mod iommu;
 mod line;
 #[cfg(feature = "hwloc")]
@@ -48,6 +50,7 @@ pub trait Probe: Sync {
 pub const ALL: &[&dyn Probe] = &[
     &host::HostBlock,
     &cpuset::Cpuset,
+    &cpufreq::CpuFrequency,
     &software::Software,
     &numa::Numa,
     &rails::Rails,
@@ -55,6 +58,7 @@ pub const ALL: &[&dyn Probe] = &[
     &gid_choice::GidChoices,
     &bonds::Bonds,
     &pcie::Pcie,
+    &interrupts::OfRails,
     #[cfg(feature = "hwloc")]
     &locality::Locality,
     &verbs::Verbs,

@@ -1,6 +1,6 @@
 //! The host block and the NUMA nodes.
 
-use probes::model::{CpuSet, Host, NumaNode};
+use probes::model::{CpuSet, Host, HugePages, NumaNode};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -33,6 +33,10 @@ pub struct HostBlock {
     pub memlock_exempt: Option<bool>,
     /// Kernel automatic NUMA balancing.
     pub numa_balancing: Option<bool>,
+    /// CPUs by frequency governor; null where the kernel sets no frequency.
+    pub cpu_governors: Option<BTreeMap<String, CpuSet>>,
+    /// CPUs by energy preference; null where the driver has none.
+    pub energy_preferences: Option<BTreeMap<String, CpuSet>>,
     /// `off`, `passthrough` or `translated`.
     pub iommu: Option<String>,
 }
@@ -53,6 +57,8 @@ impl HostBlock {
             memlock_unlimited: host.memlock_unlimited,
             memlock_exempt: host.memlock_exempt,
             numa_balancing: host.numa_balancing,
+            cpu_governors: host.cpu_governors.clone(),
+            energy_preferences: host.energy_preferences.clone(),
             iommu: host.iommu.clone(),
         }
     }
@@ -71,6 +77,8 @@ pub struct NodeRow {
     pub socket: Option<u32>,
     /// ACPI distances by node; 10 is local.
     pub distances: BTreeMap<u32, u32>,
+    /// Pools of huge pages, smallest pages first; null unknown.
+    pub hugepages: Option<Vec<HugePages>>,
 }
 
 impl NodeRow {
@@ -81,6 +89,7 @@ impl NodeRow {
             memory_bytes: node.memory_bytes,
             socket: node.socket,
             distances: node.distances.clone(),
+            hugepages: node.hugepages.clone(),
         }
     }
 }

@@ -83,6 +83,15 @@ fn of_node(node: &NumaNode) -> Vec<String> {
         Some(bytes) => gib(bytes),
         None => "memory unknown".to_owned(),
     });
+    if let Some(pools) = &node.hugepages {
+        let mut pools = pools.iter().filter(|pool| pool.total > 0).peekable();
+        if pools.peek().is_none() {
+            parts.push("no huge pages".to_owned());
+        }
+        parts.extend(pools.map(|pool| {
+            format!("{} of {} huge pages of {} free", pool.free, pool.total, page(pool.page_bytes))
+        }));
+    }
     let mut far: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for (to, distance) in node.distances.iter().filter(|(to, _)| **to != node.node) {
         far.entry(*distance).or_default().push(*to);
@@ -98,6 +107,15 @@ fn of_node(node: &NumaNode) -> Vec<String> {
 fn gib(bytes: u64) -> String {
     let gib = bytes as f64 / f64::from(1 << 30);
     if gib < 10.0 { format!("{gib:.1} GiB") } else { format!("{gib:.0} GiB") }
+}
+
+/// Size of a page, a power of two.
+fn page(bytes: u64) -> String {
+    match bytes {
+        _ if bytes >= 1 << 30 => format!("{} GiB", bytes >> 30),
+        _ if bytes >= 1 << 20 => format!("{} MiB", bytes >> 20),
+        _ => format!("{} KiB", bytes >> 10),
+    }
 }
 
 fn of_gpu(gpu: &Gpu) -> String {

@@ -3,7 +3,7 @@
 use super::number::known;
 use crate::ceilings::{self, Ceilings};
 use crate::timeline::{HostTimeline, LegSums, RailSums};
-use probes::model::{Bond, Gid, GidType, Hop, LinkLayer, PciePath, Rail, RailId};
+use probes::model::{Bond, CpuSet, Gid, GidType, Hop, Interrupts, LinkLayer, PciePath, Rail, RailId};
 use serde::Serialize;
 use std::net::Ipv6Addr;
 
@@ -54,6 +54,10 @@ pub struct RailRow {
     pub bond: Option<BondRow>,
     /// READ requests a queue pair may have outstanding.
     pub max_read_depth: Option<u32>,
+    /// Interrupts of the function and the CPUs they go to.
+    pub interrupts: Option<Interrupts>,
+    /// CPUs the platform calls local to the function.
+    pub local_cpus: Option<CpuSet>,
     /// Character device of the verbs library.
     pub uverbs: Option<String>,
     /// Mean received, as the NIC counted.
@@ -194,6 +198,8 @@ impl RailRow {
             pcie: rail.pcie.as_ref().map(PcieRow::of),
             bond: rail.bond.as_ref().map(|bond| BondRow::of(bond, &sums.legs)),
             max_read_depth: rail.max_read_depth,
+            interrupts: rail.interrupts.clone(),
+            local_cpus: rail.local_cpus.clone(),
             uverbs: rail.uverbs.clone(),
             rx_gb_per_s: known(sums.rx_gb_per_s()),
             tx_gb_per_s: known(sums.tx_gb_per_s()),

@@ -74,6 +74,7 @@ pub(crate) fn two_sockets(rails: Vec<Rail>) -> Topology {
         memory_bytes: Some(64 << 30),
         socket: Some(node),
         distances: BTreeMap::from([(node, 10), (1 - node, 32)]),
+        ..NumaNode::default()
     };
     Topology { numa: vec![node(0, "0-3"), node(1, "4-7")], rails, ..Topology::default() }
 }

@@ -64,6 +64,8 @@ fn host() -> Host {
         iommu: Some("passthrough".into()),
         cpuset_cpus: Some((0..4 * CORES).collect()),
         cpuset_mems: Some((0..2).collect()),
+        cpu_governors: Some([("performance".to_owned(), (0..4 * CORES).collect())].into()),
+        energy_preferences: None,
     }
 }
 
@@ -81,6 +83,7 @@ fn numa_node(node: u32) -> NumaNode {
         memory_bytes: Some(NODE_MEMORY_BYTES),
         socket: Some(node),
         distances: BTreeMap::from([(node, 10), (1 - node, 32)]),
+        hugepages: Some(Vec::new()),
     }
 }
 

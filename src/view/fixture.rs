@@ -58,6 +58,7 @@ fn numa_node(node: u32, cpus: &str) -> NumaNode {
         memory_bytes: Some(1_209_462_790_553),
         socket: Some(node),
         distances: [(0, if node == 0 { 10 } else { 32 }), (1, if node == 1 { 10 } else { 32 })].into(),
+        ..NumaNode::default()
     }
 }
 

@@ -34,6 +34,13 @@ pub struct Host {
     pub memlock_exempt: Option<bool>,
     /// Kernel automatic NUMA balancing (`/proc/sys/kernel/numa_balancing` not 0).
     pub numa_balancing: Option<bool>,
+    /// CPUs by their frequency governor (`performance`, `powersave`); `None` where the kernel sets no frequency,
+    /// as in most virtual machines.
+    #[serde(default)]
+    pub cpu_governors: Option<BTreeMap<String, CpuSet>>,
+    /// CPUs by their energy preference (`performance`, `balance_power`); `None` where the driver has none.
+    #[serde(default)]
+    pub energy_preferences: Option<BTreeMap<String, CpuSet>>,
     /// `off`, `passthrough` or `translated`, as far as the command line and sysfs tell.
     pub iommu: Option<String>,
     /// CPUs this process's cgroup may use.
@@ -55,4 +62,18 @@ pub struct NumaNode {
     pub socket: Option<u32>,
     /// ACPI SLIT distances by node number; 10 is local.
     pub distances: BTreeMap<u32, u32>,
+    /// Pools of huge pages, smallest pages first; `None` unknown, or a kernel without them.
+    #[serde(default)]
+    pub hugepages: Option<Vec<HugePages>>,
+}
+
+/// Huge pages of one size on one node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HugePages {
+    /// Bytes of one page.
+    pub page_bytes: u64,
+    /// Pages in the pool.
+    pub total: u64,
+    /// Pages of the pool that nobody has.
+    pub free: u64,
 }

@@ -67,11 +67,25 @@ pub struct Rail {
     pub bond: Option<Bond>,
     /// READ requests a queue pair may have outstanding as initiator (`max_qp_init_rd_atom`).
     pub max_read_depth: Option<u32>,
+    /// Interrupts of the PCI function; `None` unknown or without a function.
+    #[serde(default)]
+    pub interrupts: Option<Interrupts>,
     /// Character device of the verbs library, such as `/dev/infiniband/uverbs0`.
     pub uverbs: Option<String>,
     /// Names of the counters sampled into [`super::RailFrame::counters`], in that order, such as
     /// `hw/out_of_sequence` or `port/link_downed`. The two byte counters are not among them.
     pub counters: Vec<String>,
+}
+
+/// Where the message-signalled interrupts of a PCI function are served.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interrupts {
+    /// How many there are.
+    pub count: u32,
+    /// CPUs that one of them may go to (`smp_affinity_list`); `None` when not readable.
+    pub allowed: Option<super::CpuSet>,
+    /// CPUs that one of them does go to (`effective_affinity_list`); `None` when not readable.
+    pub effective: Option<super::CpuSet>,
 }
 
 impl Rail {

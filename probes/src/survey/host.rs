@@ -31,7 +31,7 @@ impl Probe for HostBlock {
         let (cpu_model, memory_bytes) = live_hardware(root);
         host.cpu_model = cpu_model.or_else(|| cpu_model_of_file(&mut look));
         host.memory_bytes = memory_bytes.or_else(|| memory_of_file(&mut look));
-        let online = online_cpus(&mut look);
+        let online = online_cpus(root, &mut look);
         host.cpus = online.as_ref().and_then(|cpus| u32::try_from(cpus.len()).ok());
         host.sockets = online.and_then(|cpus| sockets(root, &cpus, &mut look));
         (host.memlock_bytes, host.memlock_unlimited) = memlock(&mut look);
@@ -113,16 +113,36 @@ fn memory_of_file(look: &mut Look<'_>) -> Option<u64> {
     bytes
 }
 
-/// CPUs online; in trees without that file, those that `cpuinfo` lists.
-fn online_cpus(look: &mut Look<'_>) -> Option<CpuSet> {
+/// CPUs that are there and switched off.
+///
+/// Source: Documentation/ABI/testing/sysfs-devices-system-cpu (`present`, `online`, `cpuX/online`).
+pub(super) fn offline_cpus(root: &Root) -> CpuSet {
+    let set = |name: &str| root.text(format!("sys/devices/system/cpu/{name}")).ok()?.parse::<CpuSet>().ok();
+    if let (Some(present), Some(online)) = (set("present"), set("online")) {
+        return present.iter().filter(|cpu| !online.contains(*cpu)).collect();
+    }
+    let names = root.names("sys/devices/system/cpu").unwrap_or_default();
+    let is_off =
+        |name: &str| root.text(format!("sys/devices/system/cpu/{name}/online")).is_ok_and(|text| text == "0");
+    names
+        .iter()
+        .filter(|name| is_off(name))
+        .filter_map(|name| name.strip_prefix("cpu")?.parse().ok())
+        .collect()
+}
+
+/// CPUs online; in trees without that file, those that `cpuinfo` lists and that are not switched off.
+fn online_cpus(root: &Root, look: &mut Look<'_>) -> Option<CpuSet> {
     if let Some(cpus) = look.maybe("sys/devices/system/cpu/online").and_then(|text| text.parse().ok()) {
         return Some(cpus);
     }
+    let offline = offline_cpus(root);
     let text = look.text("proc/cpuinfo")?;
     let cpus: CpuSet = text
         .lines()
         .filter_map(|line| line.split_once(':').filter(|(name, _)| name.trim() == "processor"))
         .filter_map(|(_, number)| number.trim().parse().ok())
+        .filter(|cpu| !offline.contains(*cpu))
         .collect();
     if cpus.is_empty() {
         look.gap("proc/cpuinfo: no processor in it");
@@ -236,6 +256,16 @@ mod tests {
         assert_eq!((host.memlock_bytes, host.memlock_unlimited), (Some(8_388_608), Some(false)));
         assert_eq!(host.numa_balancing, Some(true));
         assert_eq!(topology.gaps, []);
+    }
+
+    #[test]
+    fn a_cpu_that_is_switched_off_does_not_count() {
+        let tree = machine();
+        tree.file("proc/cpuinfo", "processor : 0\nprocessor : 1\nprocessor : 2\nmodel name : x\n");
+        tree.file("sys/devices/system/cpu/cpu2/online", "0\n");
+        assert_eq!(survey(&tree.root()).host.cpus, Some(2));
+        tree.file("sys/devices/system/cpu/online", "0\n").file("sys/devices/system/cpu/present", "0-2\n");
+        assert_eq!(super::offline_cpus(&tree.root()).to_string(), "1-2");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! NUMA nodes: CPUs, memory, distances, sockets.
 
 use super::Probe;
-use super::look::{Look, quoted};
+use super::host::offline_cpus;
+use super::look::{Look, cause, quoted};
 use super::pci::cpus_of_mask;
-use crate::model::{CpuSet, NumaNode, Topology};
+use crate::model::{CpuSet, HugePages, NumaNode, Topology};
 use crate::root::{ReadError, Root};
 use std::collections::BTreeMap;
 
@@ -30,14 +31,20 @@ impl Probe for Numa {
         let online = root.text(format!("{NODES}/online")).ok().and_then(|text| text.parse::<CpuSet>().ok());
         // the kernel writes one distance per online node, in their order
         let columns: Vec<u32> = online.as_ref().map_or_else(|| numbers.clone(), |set| set.iter().collect());
+        let offline = offline_cpus(root);
         for node in numbers {
             let folder = format!("{NODES}/node{node}");
             let mut look = Look::into(root, self.name(), format!("node {node}"), folder, &mut topology.gaps);
-            let cpus = cpus(&mut look);
+            let mut cpus = cpus(&mut look);
+            // old kernels list them, and nothing can be bound to them
+            if let Some(cpus) = cpus.as_mut().filter(|cpus| cpus.intersects(&offline)) {
+                *cpus = cpus.iter().filter(|cpu| !offline.contains(*cpu)).collect();
+            }
             let socket = cpus.as_ref().and_then(|cpus| package_of(root, cpus.iter().next()?));
             let memory_bytes = memory(&mut look);
             let distances = distances(&mut look, &columns);
-            topology.numa.push(NumaNode { node, cpus, memory_bytes, socket, distances });
+            let hugepages = hugepages(root, &mut look);
+            topology.numa.push(NumaNode { node, cpus, memory_bytes, socket, distances, hugepages });
         }
         Ok(())
     }
@@ -80,6 +87,32 @@ pub(super) fn kilobytes(meminfo: &str, key: &str) -> Option<u64> {
     })
 }
 
+/// Pools by page size.
+///
+/// Source: Documentation/admin-guide/mm/hugetlbpage.rst (`hugepages-<size>kB` below a node).
+fn hugepages(root: &Root, look: &mut Look<'_>) -> Option<Vec<HugePages>> {
+    let folder = look.folder().join("hugepages");
+    let names = match root.names(&folder) {
+        Ok(names) => names,
+        Err(error) => {
+            look.gap(format!("hugepages: {}", cause(&error)));
+            return None;
+        }
+    };
+    let mut pools = Vec::new();
+    for name in names {
+        let size = name.strip_prefix("hugepages-").and_then(|rest| rest.strip_suffix("kB"));
+        let Some(kb) = size.and_then(|kb| kb.parse::<u64>().ok()) else { continue };
+        let total = look.parsed(&format!("hugepages/{name}/nr_hugepages"));
+        let free = look.parsed(&format!("hugepages/{name}/free_hugepages"));
+        if let (Some(page_bytes), Some(total), Some(free)) = (kb.checked_mul(1024), total, free) {
+            pools.push(HugePages { page_bytes, total, free });
+        }
+    }
+    pools.sort_by_key(|pool| pool.page_bytes);
+    Some(pools)
+}
+
 fn distances(look: &mut Look<'_>, columns: &[u32]) -> BTreeMap<u32, u32> {
     let Some(text) = look.text("distance") else {
         return BTreeMap::new();
@@ -104,7 +137,7 @@ pub(super) fn package_of(root: &Root, cpu: u32) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::Numa;
-    use crate::model::Topology;
+    use crate::model::{HugePages, Topology};
     use crate::survey::Probe;
     use crate::survey::testing::Tree;
 
@@ -133,7 +166,8 @@ mod tests {
         assert_eq!(topology.node(0).unwrap().socket, Some(1));
         assert!(far.cpus.as_ref().unwrap().is_empty());
         assert_eq!((far.memory_bytes, far.socket), (Some(2048 * 1024), None));
-        assert_eq!(topology.gaps, []);
+        let reasons: Vec<_> = topology.gaps.iter().map(|gap| gap.reason.as_str()).collect();
+        assert_eq!(reasons, ["hugepages: no such file"; 2]);
     }
 
     #[test]
@@ -159,5 +193,31 @@ mod tests {
             topology.gaps
         );
         assert!(topology.gaps.iter().any(|g| g.subject == "node 1" && g.reason == "meminfo: no such file"));
+    }
+
+    #[test]
+    fn a_cpu_that_is_switched_off_is_on_no_node() {
+        let tree = Tree::new();
+        tree.file("sys/devices/system/node/node0/cpumap", "00000000,0000000f\n")
+            .file("sys/devices/system/cpu/cpu2/online", "0\n");
+        assert_eq!(survey(&tree).numa[0].cpus.as_ref().unwrap().to_string(), "0-1,3");
+    }
+
+    #[test]
+    fn huge_pages_are_counted_by_size_and_an_unreadable_pool_is_a_gap() {
+        let tree = Tree::new();
+        let pools = "sys/devices/system/node/node0/hugepages";
+        for (size, total, free) in [(1_048_576, "4", "0"), (2048, "1024", "1000"), (64, "many", "0")] {
+            tree.file(&format!("{pools}/hugepages-{size}kB/nr_hugepages"), total);
+            tree.file(&format!("{pools}/hugepages-{size}kB/free_hugepages"), free);
+        }
+        let topology = survey(&tree);
+        let pool = |page_bytes, total, free| HugePages { page_bytes, total, free };
+        assert_eq!(
+            topology.numa[0].hugepages.as_deref().unwrap(),
+            [pool(2 << 20, 1024, 1000), pool(1 << 30, 4, 0)]
+        );
+        let reason = "hugepages/hugepages-64kB/nr_hugepages: says `many`";
+        assert!(topology.gaps.iter().any(|gap| gap.reason == reason), "{:?}", topology.gaps);
     }
 }

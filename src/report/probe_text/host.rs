@@ -2,7 +2,8 @@
 
 use super::gib;
 use super::packed::Packed;
-use probes::model::Host;
+use probes::model::{CpuSet, Host};
+use std::collections::BTreeMap;
 use std::fmt::{self, Formatter};
 
 pub(super) fn write(f: &mut Formatter<'_>, host: &Host) -> fmt::Result {
@@ -35,19 +36,32 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Host) -> fmt::Result {
     line(f, &first)?;
     line(f, &hardware)?;
     line(f, &stack)?;
-    let set = |set: &Option<probes::model::CpuSet>| {
-        set.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string)
-    };
+    let set = |set: &Option<CpuSet>| set.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string);
     let limits = [
         match host.numa_balancing {
             Some(true) => "NUMA balancing on".to_owned(),
             Some(false) => "NUMA balancing off".to_owned(),
             None => "NUMA balancing unknown".to_owned(),
         },
+        by_word("governor", host.cpu_governors.as_ref()).unwrap_or_else(|| "CPU governor unknown".to_owned()),
         format!("IOMMU {}", host.iommu.as_deref().unwrap_or("unknown")),
         format!("this cgroup: CPUs {}, memory of nodes {}", set(&host.cpuset_cpus), set(&host.cpuset_mems)),
     ];
+    let mut limits = Vec::from(limits);
+    // most drivers have none, which says nothing
+    limits.extend(by_word("energy preference", host.energy_preferences.as_ref()));
     line(f, &limits)
+}
+
+/// `governor performance`, or with the CPUs of each where they differ.
+fn by_word(what: &str, sets: Option<&BTreeMap<String, CpuSet>>) -> Option<String> {
+    let sets = sets?;
+    let words: Vec<String> = if sets.len() == 1 {
+        sets.keys().cloned().collect()
+    } else {
+        sets.iter().map(|(word, cpus)| format!("{word} on CPUs {cpus}")).collect()
+    };
+    Some(format!("{what} {}", words.join(", ")))
 }
 
 fn memlock(host: &Host) -> String {

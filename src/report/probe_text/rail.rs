@@ -4,7 +4,7 @@ use super::packed::Packed;
 use crate::ceilings;
 use crate::report::rails::address;
 use crate::report::text::wrap::Wrapped;
-use probes::model::{Bond, Gid, GidType, Hop, Leg, LinkLayer, PciePath, Rail};
+use probes::model::{Bond, CpuSet, Gid, GidType, Hop, Interrupts, Leg, LinkLayer, PciePath, Rail};
 use std::fmt::{self, Formatter};
 
 pub(super) fn write(f: &mut Formatter<'_>, rail: &Rail, with_port: bool) -> fmt::Result {
@@ -17,6 +17,9 @@ pub(super) fn write(f: &mut Formatter<'_>, rail: &Rail, with_port: bool) -> fmt:
     match &rail.pcie {
         Some(path) => pcie(f, path)?,
         None => part(f, "pcie", "no PCI function")?,
+    }
+    if let Some(interrupts) = &rail.interrupts {
+        part(f, "irq", &of_interrupts(interrupts))?;
     }
     for (at, text) in card(rail).iter().enumerate() {
         part(f, if at == 0 { "card" } else { "" }, text)?;
@@ -184,6 +187,15 @@ fn card(rail: &Rail) -> Vec<String> {
     );
     second.extend(rail.max_read_depth.map(|depth| format!("READ depth {depth}")));
     [first, second].into_iter().filter(|parts| !parts.is_empty()).map(|parts| parts.join(", ")).collect()
+}
+
+fn of_interrupts(interrupts: &Interrupts) -> String {
+    let set = |cpus: &Option<CpuSet>| cpus.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string);
+    let Interrupts { count, allowed, effective } = interrupts;
+    if allowed == effective {
+        return format!("{count} interrupts on CPUs {}", set(effective));
+    }
+    format!("{count} interrupts on CPUs {}, allowed on {}", set(effective), set(allowed))
 }
 
 fn of_bond(f: &mut Formatter<'_>, bond: &Bond) -> fmt::Result {

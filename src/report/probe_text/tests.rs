@@ -1,7 +1,7 @@
 use super::ProbeText;
 use probes::model::{
-    Acs, Bond, CpuSet, Gid, GidChoice, GidType, Gpu, GpuPath, Hop, Host, Leg, LinkLayer, LostCard, NumaNode,
-    PathClass, PathPort, PciePath, Rail, Readiness, Topology,
+    Acs, Bond, CpuSet, Gid, GidChoice, GidType, Gpu, GpuPath, Hop, Host, HugePages, Interrupts, Leg,
+    LinkLayer, LostCard, NumaNode, PathClass, PathPort, PciePath, Rail, Readiness, Topology,
 };
 
 fn hop(address: &str, upstream: &str, now: (f64, u32), can: (f64, u32), above: (f64, u32)) -> Hop {
@@ -81,6 +81,12 @@ fn bonded_rail() -> Rail {
             legs: vec![leg("eth0", "0000:1a:00.0", true), leg("eth1", "0000:1a:00.1", false)],
         }),
         max_read_depth: Some(16),
+        local_cpus: "0-95,192-287".parse().ok(),
+        interrupts: Some(Interrupts {
+            count: 65,
+            allowed: "0-383".parse().ok(),
+            effective: "0-63".parse().ok(),
+        }),
         ..Rail::default()
     }
 }
@@ -92,6 +98,10 @@ fn node(number: u32, cpus: &str, gib: u64, far: u32) -> NumaNode {
         memory_bytes: Some(gib << 30),
         socket: Some(number),
         distances: [(number, 10), (far, 32)].into(),
+        hugepages: Some(vec![
+            HugePages { page_bytes: 2 << 20, total: if number == 0 { 1024 } else { 0 }, free: 1000 },
+            HugePages { page_bytes: 1 << 30, total: 0, free: 0 },
+        ]),
     }
 }
 
@@ -108,6 +118,14 @@ fn a_node_is_a_tree_of_rails() {
         rdma_core: Some("44.0".into()),
         memlock_unlimited: Some(true),
         numa_balancing: Some(true),
+        cpu_governors: Some(
+            [
+                ("performance".to_owned(), "0-382".parse().unwrap()),
+                ("powersave".to_owned(), "383".parse().unwrap()),
+            ]
+            .into(),
+        ),
+        energy_preferences: Some([("performance".to_owned(), "0-383".parse().unwrap())].into()),
         iommu: Some("passthrough".into()),
         cpuset_cpus: "0-383".parse().ok(),
         cpuset_mems: "0-1".parse().ok(),

@@ -76,7 +76,7 @@ fn a_rail_is_described_where_it_sits() {
     for line in expected {
         assert!(text[from..].lines().any(|printed| printed == line), "{line}\nis not in\n{text}");
     }
-    assert!(text.contains("rail2: config, board_id, fw_ver"), "{text}");
+    assert!(text.contains("rail2: msi_irqs, config, board_id, fw_ver"), "{text}");
 }
 
 #[test]

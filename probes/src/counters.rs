@@ -5,12 +5,13 @@
 //!
 //! | place | unit | drivers |
 //! |---|---|---|
-//! | `ports/N/counters/port_{rcv,xmit}_data` | 4-byte words on any lane count | mlx5, mlx4, qib, hfi1, hns |
+//! | `ports/N/counters/port_{rcv,xmit}_data` | 4-byte words on any lane count | mlx5, mlx4, mthca, qib, hfi1, ocrdma |
+//! | `ports/N/counters_ext/port_{rcv,xmit}_data_64` | the same, 64 bits wide | mlx4 of out-of-tree stacks |
 //! | `hw_counters/{rx,tx}_bytes` and the like | bytes | efa, `bnxt_re`, mana, ionic, erdma, irdma |
 //! | `/sys/class/net/DEV/statistics/{rx,tx}_bytes` | bytes, all traffic | `rdma_rxe`, siw: the netdev carries it |
+//! | nowhere | | hns, cxgb4, qedr, usnic |
 //!
-//! Sources: Documentation/ABI/stable/sysfs-class-infiniband (`port_rcv_data`: "Total number of data octets,
-//! divided by 4"); the `rdma_stat_desc` tables of the drivers under drivers/infiniband/hw.
+//! The table with names and sources is in `counters/drivers.rs`.
 //!
 //! Reading is not free on a live node: each file of `counters/` is a firmware command on mlx5
 //! (`process_mad` in drivers/infiniband/hw/mlx5/mad.c), and ethtool statistics hold the rtnl lock. So the
@@ -19,6 +20,7 @@
 //! without a path walk.
 
 mod bytes;
+mod drivers;
 mod file;
 mod legs;
 mod rail;
@@ -27,6 +29,8 @@ mod statistics;
 use crate::model::{RailFrame, RailId, Topology};
 use crate::root::Root;
 use rail::RailSource;
+
+pub use drivers::{AtEnd, Range, range};
 
 /// Reads what the rails of one topology have counted so far.
 #[derive(Debug)]

@@ -50,7 +50,9 @@ impl RailSource {
         let mut names = Vec::new();
         let mut further = Vec::new();
         let counters = format!("{port}/counters");
-        for name in list(&counters, SUPERFLUOUS) {
+        let stopped = bytes.as_ref().map(|b| b.stopped.clone()).unwrap_or_default();
+        let skip: Vec<&str> = SUPERFLUOUS.iter().copied().filter(|name| !stopped.contains(name)).collect();
+        for name in list(&counters, &skip) {
             further.push(CountFile::new(format!("{counters}/{name}")));
             names.push(format!("port/{name}"));
         }

@@ -222,3 +222,100 @@ fn a_device_that_vanishes_is_lost_and_comes_back() {
     }
     assert_eq!(everything(&mut sampler, &tree.root).rx_bytes, Some(4000));
 }
+
+/// What a driver's own files give: received and sent bytes, and the gaps.
+fn bytes_of(driver: &str, files: &[(&str, &str)]) -> (Option<u64>, Option<u64>, Vec<String>) {
+    let port = "sys/class/infiniband/dev0/ports/1";
+    let paths: Vec<(String, &str)> =
+        files.iter().map(|(path, text)| (format!("{port}/{path}"), *text)).collect();
+    let tree = Tree::new(&paths.iter().map(|(path, text)| (path.as_str(), *text)).collect::<Vec<_>>());
+    let mut topology =
+        topology(Rail { device: "dev0".into(), driver: Some(driver.into()), ..Rail::default() });
+    let mut sampler = Sampler::open(&tree.root, &mut topology);
+    let frame = everything(&mut sampler, &tree.root);
+    let gaps = topology.gaps.into_iter().map(|gap| gap.reason).collect();
+    (frame.rx_bytes, frame.tx_bytes, gaps)
+}
+
+#[test]
+fn each_driver_s_bytes_come_from_where_it_keeps_them() {
+    let words: &[_] = &[("counters/port_rcv_data", "1000"), ("counters/port_xmit_data", "500")];
+    let plain: &[_] = &[("hw_counters/rx_bytes", "1000"), ("hw_counters/tx_bytes", "500")];
+    let pairs = |rx: &'static str, tx: &'static str| [(rx, "1000"), (tx, "500")];
+    let erdma = pairs("hw_counters/rx_bytes_cnt", "hw_counters/tx_bytes_cnt");
+    let vendor_erdma = pairs("hw_counters/hw_rx_bytes_cnt", "hw_counters/hw_tx_bytes_cnt");
+    let ionic = pairs("hw_counters/rx_rdma_ucast_bytes", "hw_counters/tx_rdma_ucast_bytes");
+    let rxe = pairs("hw_counters/rcvd_bytes", "hw_counters/sent_bytes");
+    let irdma: &[_] = &[
+        ("hw_counters/ip4InOctets", "900"),
+        ("hw_counters/ip6InOctets", "100"),
+        ("hw_counters/ip4OutOctets", "499"),
+        ("hw_counters/ip6OutOctets", "1"),
+    ];
+    for (driver, files, factor) in [
+        ("mlx5_core", words, 4),
+        ("mlx4_core", words, 4),
+        ("ib_qib", words, 4),
+        ("hfi1", words, 4),
+        ("efa", plain, 1),
+        ("bnxt_en", plain, 1),
+        ("mana", plain, 1),
+        ("erdma", &erdma, 1),
+        ("erdma", &vendor_erdma, 1),
+        ("ionic", &ionic, 1),
+        ("ice", irdma, 1),
+        ("rdma_rxe", &rxe, 1),
+        ("a driver of tomorrow", words, 4),
+        ("a driver of tomorrow", plain, 1),
+    ] {
+        let expected = (Some(1000 * factor), Some(500 * factor), vec![]);
+        assert_eq!(bytes_of(driver, files), expected, "{driver}");
+    }
+}
+
+#[test]
+fn a_driver_that_counts_packets_alone_has_no_bytes() {
+    let (rx, tx, gaps) = bytes_of("hns3", &[("hw_counters/rx_rc_pkt", "7"), ("hw_counters/tx_rc_pkt", "7")]);
+    assert_eq!((rx, tx), (None, None));
+    assert!(gaps[0].contains("has no byte counter either"), "{gaps:?}");
+}
+
+#[test]
+fn a_driver_s_own_place_wins_over_one_that_is_there_too() {
+    let both =
+        [("counters/port_rcv_data", "0"), ("hw_counters/rx_bytes", "70"), ("hw_counters/tx_bytes", "6")];
+    assert_eq!(bytes_of("bnxt_en", &both), (Some(70), Some(6), vec![]));
+}
+
+#[test]
+fn the_wide_counters_of_an_old_stack_win_over_the_narrow_ones() {
+    let files = [
+        ("counters/port_rcv_data", "4294967295"),
+        ("counters/port_xmit_data", "12"),
+        ("counters_ext/port_rcv_data_64", "5000000000"),
+        ("counters_ext/port_xmit_data_64", "12"),
+    ];
+    assert_eq!(bytes_of("mlx4_core", &files), (Some(20_000_000_000), Some(48), vec![]));
+}
+
+#[test]
+fn a_counter_at_its_end_gives_no_bytes_and_is_listed_itself() {
+    let port = "sys/class/infiniband/qib0/ports/1/counters";
+    let tree = Tree::new(&[
+        (&format!("{port}/port_rcv_data"), "4294967295\n"),
+        (&format!("{port}/port_xmit_data"), "100\n"),
+    ]);
+    let mut topology =
+        topology(Rail { device: "qib0".into(), driver: Some("ib_qib".into()), ..Rail::default() });
+    let mut sampler = Sampler::open(&tree.root, &mut topology);
+    let frame = everything(&mut sampler, &tree.root);
+    assert_eq!((frame.rx_bytes, frame.tx_bytes), (None, Some(400)));
+    assert_eq!(topology.rails[0].counters, ["port/port_rcv_data"]);
+    assert_eq!(frame.counters, [Some(4_294_967_295)]);
+    assert_eq!(
+        topology.gaps[0].reason,
+        "port_rcv_data: stands at 4294967295, where a 32-bit counter stops: bytes unknown until a reset"
+    );
+    tree.write(&format!("{port}/port_rcv_data"), "5\n");
+    assert_eq!(everything(&mut sampler, &tree.root).rx_bytes, Some(20), "somebody reset it");
+}

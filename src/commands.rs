@@ -1,4 +1,5 @@
 //! One file a command; each `run` returns the exit code, an error means exit 2.
+pub mod capture;
 pub mod check;
 pub mod demo;
 pub mod headless;

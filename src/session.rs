@@ -20,7 +20,7 @@ mod writer;
 
 pub use live::Live;
 pub use only::{Only, only};
-pub use open::{DEFAULT_EVERY, look, node, open, open_stoppable};
+pub use open::{DEFAULT_EVERY, look, node, open, open_stoppable, tree};
 pub use recorded::{Recorded, RecordingStatus};
 pub use replay::{Condition, Replay, Sought};
 pub use stepped::Stepped;
@@ -81,7 +81,7 @@ fn on_first_clock(session: &Session, frame: &Frame) -> u64 {
 }
 
 /// Why a file cannot be written, and what to do.
-fn cannot_write(error: &io::Error) -> String {
+pub(crate) fn cannot_write(error: &io::Error) -> String {
     use io::ErrorKind as Kind;
     let what_to_do = match error.kind() {
         Kind::AlreadyExists => return "exists already; choose another name, or remove it first".into(),

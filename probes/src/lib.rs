@@ -8,6 +8,7 @@
 //! | [`survey`] | one probe a file; each adds the facts it learns to a [`model::Topology`] |
 //! | [`bind`] | binding of threads and memory, and where memory lies |
 //! | [`bounded`] | reading files that people name, whatever they are |
+//! | [`capture`] | a node as a tree that [`root`] reads elsewhere, with its addresses masked on request |
 //! | [`counters`] | what is read at every sample |
 //! | [`processes`] | who uses the rails, and from where |
 //! | [`steps`] | counters of a copied tree, stepped without real time |
@@ -20,6 +21,7 @@
 pub mod addresses;
 pub mod bind;
 pub mod bounded;
+pub mod capture;
 pub mod counters;
 pub mod ffi;
 pub mod load;

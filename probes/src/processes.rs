@@ -25,6 +25,16 @@ const PROBE: &str = "processes";
 /// Queue pairs of one process on one device; `None` when only its open file is known.
 type Users = BTreeMap<(u32, String), Option<u32>>;
 
+/// Who has queue pairs on which device, in the form of `rdma -j res show qp` as far as it is read here.
+///
+/// # Errors
+///
+/// RDMA netlink is of no use here, and why.
+pub fn queue_pairs_json() -> Result<String, String> {
+    let found = netlink::queue_pairs().map_err(|error| error.to_string())?;
+    Ok(captured::text(&found.users))
+}
+
 /// Looks up, again and again, which processes use the rails.
 #[derive(Debug)]
 pub struct Watcher {

@@ -1,9 +1,14 @@
 //! Where files are read from: `/` in life, a copied tree in tests and tickets.
 
+mod asked;
+
+pub use asked::{Asked, Want};
+
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 /// No file of `/sys` or `/proc` that we read is larger; a larger one is noise or an attack.
 const MOST_BYTES: u64 = 16 << 20;
@@ -55,19 +60,33 @@ pub struct Root {
     base: PathBuf,
     live: bool,
     overlay: BTreeMap<PathBuf, Option<Vec<u8>>>,
+    /// Where it is noted what is asked for; `None` unless the tree is being captured.
+    asked: Option<Arc<Asked>>,
 }
 
 impl Root {
     /// This machine.
     #[must_use]
     pub fn live() -> Self {
-        Self { base: PathBuf::from("/"), live: true, overlay: BTreeMap::new() }
+        Self { base: PathBuf::from("/"), live: true, ..Self::default() }
     }
 
     /// A copied tree.
     #[must_use]
     pub fn at(base: impl Into<PathBuf>) -> Self {
-        Self { base: base.into(), live: false, overlay: BTreeMap::new() }
+        Self { base: base.into(), ..Self::default() }
+    }
+
+    /// The same tree; every path that is asked of it is noted in `asked` from now on.
+    #[must_use]
+    pub fn noting(self, asked: Arc<Asked>) -> Self {
+        Self { asked: Some(asked), ..self }
+    }
+
+    fn note(&self, path: &Path, want: Want) {
+        if let Some(asked) = &self.asked {
+            asked.note(clean(path), want);
+        }
     }
 
     /// Whether this is the machine itself, where system calls and libraries tell more than files.
@@ -93,6 +112,7 @@ impl Root {
     /// Contents of a file.
     pub fn bytes(&self, path: impl AsRef<Path>) -> Result<Vec<u8>, ReadError> {
         let path = path.as_ref();
+        self.note(path, Want::Contents);
         self.bytes_at(path).map_err(|cause| ReadError { path: clean(path).display().to_string(), cause })
     }
 
@@ -118,6 +138,7 @@ impl Root {
         let open = if self.overlay.is_empty() { self.canonical(folder).ok() } else { None };
         let open = open.and_then(|at| std::fs::File::open(self.base.join(at)).ok());
         let text = |name: &String| {
+            self.note(&folder.join(name), Want::Contents);
             // a link is left to the slower way, which keeps it inside the tree
             let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
             let file =
@@ -135,18 +156,21 @@ impl Root {
     /// Names in a folder, sorted.
     pub fn names(&self, path: impl AsRef<Path>) -> Result<Vec<String>, ReadError> {
         let path = path.as_ref();
+        self.note(path, Want::Names);
         self.names_at(path).map_err(|cause| ReadError { path: clean(path).display().to_string(), cause })
     }
 
     /// Path inside the root that a link (or a chain of them) ends at; the file itself when it is no link.
     pub fn canonical(&self, path: impl AsRef<Path>) -> Result<PathBuf, ReadError> {
         let path = path.as_ref();
+        self.note(path, Want::Place);
         self.resolve(path).map_err(|cause| ReadError { path: clean(path).display().to_string(), cause })
     }
 
     /// Last part of what a link points to: the driver's name for `.../driver`.
     pub fn link_name(&self, path: impl AsRef<Path>) -> Result<String, ReadError> {
         let path = path.as_ref();
+        self.note(path, Want::Link);
         let read = || {
             let parent = self.resolve(path.parent().unwrap_or(Path::new("")))?;
             let link = std::fs::read_link(self.base.join(parent).join(path.file_name().unwrap_or_default()))?;
@@ -158,6 +182,7 @@ impl Root {
     /// Whether something of this name is there.
     #[must_use]
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
+        self.note(path.as_ref(), Want::Place);
         self.resolve(path.as_ref()).is_ok_and(|at| match self.overlay.get(&at) {
             Some(text) => text.is_some(),
             None => self.is_laid_below(&at) || self.base.join(at).exists(),
@@ -315,7 +340,7 @@ fn parts(path: &Path) -> Vec<std::ffi::OsString> {
 }
 
 /// The path without a leading `/` and without `.`, as overlays are keyed.
-fn clean(path: &Path) -> PathBuf {
+pub(crate) fn clean(path: &Path) -> PathBuf {
     parts(path).into_iter().collect()
 }
 

@@ -80,10 +80,18 @@ pub fn look(common: &Common) -> anyhow::Result<Arc<Session>> {
     Ok(header(topology, Duration::ZERO, None))
 }
 
-fn tree(folder: &Path) -> anyhow::Result<Root> {
+/// The copied tree in a folder.
+///
+/// # Errors
+///
+/// It cannot be read, or holds neither `sys/` nor `proc/`.
+pub fn tree(folder: &Path) -> anyhow::Result<Root> {
     let name = folder.display();
     let kind = std::fs::metadata(folder).with_context(|| format!("--root {name}"))?;
-    ensure!(kind.is_dir(), "--root {name}: is a file; unpack it into a folder first");
+    ensure!(
+        kind.is_dir(),
+        "--root {name}: is a file; unpack it into a folder first: mkdir node && tar -xzf {name} -C node"
+    );
     ensure!(
         folder.join("sys").is_dir() || folder.join("proc").is_dir(),
         "--root {name}: holds neither sys/ nor proc/, so it is no copied tree"

@@ -2,15 +2,25 @@
 
 use super::Users;
 use crate::root::Root;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 const PATH: &str = "captured/rdma-res-qp.json";
 
 /// One queue pair; the kernel's own have no `pid`. See rdma-resource(8).
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct QueuePair {
     ifname: String,
     pid: Option<u32>,
+}
+
+/// The text of the file for these users: one entry per queue pair.
+pub(super) fn text(users: &Users) -> String {
+    let entries = users.iter().flat_map(|((pid, device), count)| {
+        let one = || QueuePair { ifname: device.clone(), pid: Some(*pid) };
+        std::iter::repeat_with(one).take(count.unwrap_or(1) as usize)
+    });
+    let lines: Vec<String> = entries.filter_map(|qp| serde_json::to_string(&qp).ok()).collect();
+    format!("[{}]\n", lines.join(",\n"))
 }
 
 /// Who has queue pairs on which device.
@@ -30,4 +40,20 @@ pub(super) fn users(root: &Root) -> Result<Users, String> {
         }
     }
     Ok(users)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Users, text, users};
+    use crate::root::Root;
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let told: Users = [((42, "mlx5_0".to_owned()), Some(3)), ((7, "mlx5_1".to_owned()), Some(1))].into();
+        let mut root = Root::at("/nowhere");
+        root.lay_over("captured/rdma-res-qp.json", Some(&text(&told)));
+        assert_eq!(users(&root), Ok(told));
+        root.lay_over("captured/rdma-res-qp.json", Some(&text(&Users::new())));
+        assert_eq!(users(&root), Ok(Users::new()));
+    }
 }

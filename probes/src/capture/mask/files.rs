@@ -1,0 +1,161 @@
+//! Files whose path says how to read them.
+
+use super::forms::Id;
+use super::table::Table;
+use super::words::{self, Context, Names};
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+/// Contents with everything replaced that tells whose they are.
+pub(super) fn rewrite(path: &Path, bytes: &[u8], names: &Names, table: &mut Table) -> Vec<u8> {
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
+    if file == "config" && path.starts_with("sys") {
+        return config_space(bytes, table);
+    }
+    // whatever is no text, the survey reads as text all the same
+    let text = String::from_utf8_lossy(bytes);
+    let masked = if is_serial(&file) {
+        serial(&text, table)
+    } else if path.ends_with("proc/net/route") || path.ends_with("net/route") {
+        routes(&text, table)
+    } else if path == Path::new("proc/version") {
+        words::rewrite(&without_builder(&text), Context::Text, names, table)
+    } else if path.starts_with("proc/net") || path == Path::new("proc/cmdline") {
+        words::rewrite(&text, Context::Network, names, table)
+    } else if path.starts_with("captured") {
+        lines_of_tools(&text, names, table)
+    } else {
+        words::rewrite(&text, Context::Text, names, table)
+    };
+    let speaks_of_host = matches!(&*file, "hostname" | "node_desc" | "domainname");
+    if speaks_of_host { names.replace_certainly(&masked).into_bytes() } else { masked.into_bytes() }
+}
+
+fn is_serial(file: &str) -> bool {
+    file.contains("serial") || file == "product_uuid" || file == "vpd"
+}
+
+fn serial(text: &str, table: &mut Table) -> String {
+    match text.trim() {
+        "" => text.to_owned(),
+        value => format!("{}\n", table.serial(value)),
+    }
+}
+
+/// Texts that tools printed: four numbers with points are an address unless the line speaks of a version.
+fn lines_of_tools(text: &str, names: &Names, table: &mut Table) -> String {
+    let line = |line: &str| {
+        let lower = line.to_ascii_lowercase();
+        let is_version = ["fw_ver", "version", "firmware"].iter().any(|word| lower.contains(word));
+        let context = if is_version { Context::Text } else { Context::Network };
+        words::rewrite(line, context, names, table)
+    };
+    text.split_inclusive('\n').map(line).collect()
+}
+
+/// `Linux version 6.1.0 (user@host) ...`: who built the kernel is nobody's business either.
+fn without_builder(text: &str) -> String {
+    let Some((before, rest)) = text.split_once('(') else { return text.to_owned() };
+    match rest.split_once(')') {
+        Some((builder, after)) if builder.contains('@') => format!("{before}(masked@masked){after}"),
+        _ => text.to_owned(),
+    }
+}
+
+/// `/proc/net/route`: addresses as hexadecimal numbers in the machine's own byte order, little-endian on all
+/// that have RDMA (`rt_fill` in `net/ipv4/fib_trie.c`).
+fn routes(text: &str, table: &mut Table) -> String {
+    let line = |line: &str| {
+        let mut columns: Vec<String> = line.split('\t').map(str::to_owned).collect();
+        let number = |columns: &[String], at: usize| {
+            u32::from_str_radix(columns.get(at)?.trim(), 16).ok().map(u32::swap_bytes)
+        };
+        if let (Some(network), Some(gateway), Some(mask)) =
+            (number(&columns, 1), number(&columns, 2), number(&columns, 7))
+        {
+            let mut masked = |bits: u32| match table.id(Id::V4(Ipv4Addr::from_bits(bits))) {
+                Id::V4(address) => address.to_bits(),
+                _ => bits,
+            };
+            columns[1] = format!("{:08X}", (masked(network) & mask).swap_bytes());
+            columns[2] = format!("{:08X}", masked(gateway).swap_bytes());
+        }
+        columns.join("\t")
+    };
+    text.split_inclusive('\n').map(line).collect()
+}
+
+/// PCI config space: the device's serial number is an extended capability of its own.
+///
+/// Source: PCI Express Base Specification, "Device Serial Number Extended Capability", id 0003h.
+fn config_space(bytes: &[u8], table: &mut Table) -> Vec<u8> {
+    const SERIAL_NUMBER: u16 = 3;
+    let mut bytes = bytes.to_owned();
+    let mut at = 0x100;
+    // a list of capabilities has at most as many entries as there is room for
+    for _ in 0..1024 {
+        let Some(header) =
+            bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes)
+        else {
+            break;
+        };
+        if header & 0xffff == u32::from(SERIAL_NUMBER)
+            && let Some(number) = bytes.get_mut(at + 4..at + 12)
+        {
+            let original = u64::from_le_bytes((&*number).try_into().expect("eight bytes"));
+            if let Id::Guid(masked) = table.id(Id::Guid(original)) {
+                number.copy_from_slice(&masked.to_le_bytes());
+            }
+        }
+        let next = usize::try_from(header >> 20).expect("twelve bits");
+        if next < 0x100 {
+            break;
+        }
+        at = next;
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{config_space, routes, without_builder};
+    use crate::capture::mask::table::Table;
+
+    fn table() -> Table {
+        Table::collecting().with_new_key()
+    }
+
+    #[test]
+    fn a_card_s_serial_number_in_config_space_is_masked_and_nothing_else() {
+        let mut bytes = vec![0x5a; 0x140];
+        bytes[0x100..0x104].copy_from_slice(&0x1201_0001_u32.to_le_bytes());
+        bytes[0x120..0x124].copy_from_slice(&0x0001_0003_u32.to_le_bytes());
+        let masked = config_space(&bytes, &mut table());
+        assert_ne!(masked[0x124..0x12c], bytes[0x124..0x12c]);
+        assert_eq!((&masked[..0x124], &masked[0x12c..]), (&bytes[..0x124], &bytes[0x12c..]));
+        // lists that lead in circles, or outside
+        for header in [0x1000_0001_u32, 0xffc0_0001, 0xffff_ffff] {
+            let mut bytes = vec![0; 0x104];
+            bytes[0x100..].copy_from_slice(&header.to_le_bytes());
+            assert_eq!(config_space(&bytes, &mut table()), bytes);
+        }
+    }
+
+    #[test]
+    fn routes_keep_their_masks_and_stay_networks() {
+        let text = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\n\
+                    eth0\t00004D0A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\n";
+        let masked = routes(text, &mut table());
+        let row: Vec<&str> = masked.lines().nth(1).unwrap().split('\t').collect();
+        assert!(row[1].starts_with("00") && row[1].ends_with("0A") && row[1] != "00004D0A", "{masked}");
+        assert_eq!((row[2], row[7]), ("00000000", "00FFFFFF"));
+        assert_eq!(masked.lines().next(), text.lines().next());
+    }
+
+    #[test]
+    fn who_built_the_kernel_is_left_out() {
+        let text = "Linux version 6.1.0 (bob@forge) (gcc (Debian) 12.2.0)";
+        assert_eq!(without_builder(text), "Linux version 6.1.0 (masked@masked) (gcc (Debian) 12.2.0)");
+        assert_eq!(without_builder("Linux version 6.1.0"), "Linux version 6.1.0");
+    }
+}

@@ -1,0 +1,357 @@
+//! Which value stands for which: permutations under a random key, so that nothing needs to be looked up.
+
+use super::forms::Id;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher, RandomState};
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// Middle of a GUID that was made from a MAC (RFC 4291, Appendix A).
+const EUI64: u64 = 0xfffe;
+/// Middle of the GUIDs that Mellanox makes from MACs.
+const MELLANOX: u64 = 0x0300;
+
+/// Address ranges that mean something; bits that decide on being in one are never changed.
+///
+/// Source: IANA IPv4 Special-Purpose Address Registry; RFC 1112 and RFC 1166 (224/3).
+const V4_KINDS: [(u32, u32); 8] = [
+    (0x0000_0000, 8),
+    (0x0a00_0000, 8),
+    (0x6440_0000, 10),
+    (0x7f00_0000, 8),
+    (0xa9fe_0000, 16),
+    (0xac10_0000, 12),
+    (0xc0a8_0000, 16),
+    (0xe000_0000, 3),
+];
+
+/// Source: IANA IPv6 Special-Purpose Address Registry; RFC 4291, RFC 3879 (`fec0::/10`), RFC 4193.
+const V6_KINDS: [(u128, u32); 6] = [
+    (0, 8),
+    (0x2000 << 112, 3),
+    (0xfc00 << 112, 7),
+    (0xfe80 << 112, 64),
+    (0xfec0 << 112, 10),
+    (0xff00 << 112, 8),
+];
+
+/// The originals that were met, and what stands for each.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    /// `None` while originals are only collected.
+    key: Option<RandomState>,
+    macs: BTreeSet<[u8; 6]>,
+    guids: BTreeSet<u64>,
+    v4: BTreeSet<Ipv4Addr>,
+    v6: BTreeSet<Ipv6Addr>,
+    uuids: BTreeSet<u128>,
+    serials: BTreeSet<String>,
+}
+
+impl Table {
+    /// Replaces nothing yet.
+    pub(super) fn collecting() -> Self {
+        Self::default()
+    }
+
+    /// The same originals under a new key.
+    pub(super) fn with_new_key(self) -> Self {
+        Self { key: Some(RandomState::new()), ..self }
+    }
+
+    /// Whether no value stands for another that is itself in the tree.
+    pub(super) fn leaves_no_original(&self) -> bool {
+        let Some(key) = &self.key else { return false };
+        let key = Key(key);
+        self.macs.iter().all(|mac| !self.macs.contains(&key.mac(*mac)))
+            && self.guids.iter().all(|guid| !self.guids.contains(&key.guid(*guid)))
+            && self.v4.iter().all(|address| !self.v4.contains(&key.v4(*address)))
+            && self.v6.iter().all(|address| !self.v6.contains(&key.v6(*address)))
+            && self.uuids.iter().all(|uuid| !self.uuids.contains(&key.uuid(*uuid)))
+            && self.serials.iter().all(|serial| !self.serials.contains(&key.serial(serial)))
+    }
+
+    /// How many different values of each kind.
+    pub(super) fn counts(&self) -> BTreeMap<&'static str, usize> {
+        let counts = [
+            ("MAC addresses", self.macs.len()),
+            ("GUIDs", self.guids.len()),
+            ("IP addresses", self.v4.len() + self.v6.len()),
+            ("UUIDs", self.uuids.len()),
+            ("serial numbers", self.serials.len()),
+        ];
+        counts.into_iter().filter(|(_, count)| *count > 0).collect()
+    }
+
+    pub(super) fn knows_mac(&self, mac: [u8; 6]) -> bool {
+        self.macs.contains(&mac)
+    }
+
+    pub(super) fn knows_guid(&self, guid: u64) -> bool {
+        self.guids.contains(&guid)
+    }
+
+    pub(super) fn knows_v4(&self, address: Ipv4Addr) -> bool {
+        self.v4.contains(&address)
+    }
+
+    /// What stands for it; itself while collecting, and where it is no one's (zero, multicast).
+    pub(super) fn id(&mut self, id: Id) -> Id {
+        match id {
+            Id::Mac(mac) => Id::Mac(self.mac(mac)),
+            Id::InfiniBandMac(head, gid) => Id::InfiniBandMac(head, self.v6(gid)),
+            Id::Guid(guid) => Id::Guid(self.guid(guid)),
+            Id::V4(address) => Id::V4(self.v4(address)),
+            Id::V6(address) => Id::V6(self.v6(address)),
+            Id::Uuid(uuid) => Id::Uuid(self.uuid(uuid)),
+        }
+    }
+
+    fn mac(&mut self, mac: [u8; 6]) -> [u8; 6] {
+        let is_group = mac[0] & 1 == 1;
+        if is_group || mac == [0; 6] {
+            return mac;
+        }
+        self.macs.insert(mac);
+        self.key.as_ref().map_or(mac, |key| Key(key).mac(mac))
+    }
+
+    fn guid(&mut self, guid: u64) -> u64 {
+        if guid == 0 || guid == u64::MAX {
+            return guid;
+        }
+        self.guids.insert(guid);
+        self.key.as_ref().map_or(guid, |key| Key(key).guid(guid))
+    }
+
+    fn v4(&mut self, address: Ipv4Addr) -> Ipv4Addr {
+        if is_v4_of_no_one(address) {
+            return address;
+        }
+        self.v4.insert(address);
+        self.key.as_ref().map_or(address, |key| Key(key).v4(address))
+    }
+
+    fn v6(&mut self, address: Ipv6Addr) -> Ipv6Addr {
+        if let Some(v4) = address.to_ipv4_mapped() {
+            return self.v4(v4).to_ipv6_mapped();
+        }
+        let low = low_half(address);
+        // the prefix of an empty entry is nobody's
+        if is_v6_of_no_one(address) || (address.to_bits() >> 64 == 0xfe80 << 48 && low == 0) {
+            return address;
+        }
+        self.v6.insert(address);
+        self.key.as_ref().map_or(address, |key| Key(key).v6(address))
+    }
+
+    fn uuid(&mut self, uuid: u128) -> u128 {
+        if uuid == 0 {
+            return uuid;
+        }
+        self.uuids.insert(uuid);
+        self.key.as_ref().map_or(uuid, |key| Key(key).uuid(uuid))
+    }
+
+    /// What stands for a serial number.
+    pub(super) fn serial(&mut self, serial: &str) -> String {
+        self.serials.insert(serial.to_owned());
+        self.key.as_ref().map_or_else(|| serial.to_owned(), |key| Key(key).serial(serial))
+    }
+}
+
+fn is_v4_of_no_one(address: Ipv4Addr) -> bool {
+    matches!(address.octets()[0], 0 | 127 | 224..)
+}
+
+fn is_v6_of_no_one(address: Ipv6Addr) -> bool {
+    address.is_unspecified() || address.is_loopback() || address.is_multicast()
+}
+
+fn low_half(address: Ipv6Addr) -> u64 {
+    u64::try_from(address.to_bits() & u128::from(u64::MAX)).expect("64 bits")
+}
+
+/// Permutations of each kind of value.
+struct Key<'a>(&'a RandomState);
+
+impl Key<'_> {
+    fn hash(&self, what: impl std::hash::Hash) -> u64 {
+        self.0.hash_one(what)
+    }
+
+    /// A permutation of numbers of `2 * half` bits, under a further key (Feistel network, four rounds).
+    fn permuted(&self, value: u64, half: u32, tweak: u64) -> u64 {
+        let mask = (1 << half) - 1;
+        let (mut left, mut right) = (value >> half & mask, value & mask);
+        for round in 0..4_u8 {
+            (left, right) = (right, left ^ self.hash((round, half, tweak, right)) & mask);
+        }
+        left << half | right
+    }
+
+    /// The vendor's half stays, and the bit that says whether it is one.
+    fn mac(&self, mac: [u8; 6]) -> [u8; 6] {
+        // the same card's GUID may have that bit turned
+        let vendor = u64::from_be_bytes([0, 0, 0, 0, 0, mac[0] & !2, mac[1], mac[2]]);
+        let own = u64::from_be_bytes([0, 0, 0, 0, 0, mac[3], mac[4], mac[5]]);
+        let [.., a, b, c] = self.permuted(own, 12, vendor).to_be_bytes();
+        [mac[0], mac[1], mac[2], a, b, c]
+    }
+
+    fn guid(&self, guid: u64) -> u64 {
+        let middle = guid >> 24 & 0xffff;
+        if middle == EUI64 || middle == MELLANOX {
+            let bytes = guid.to_be_bytes();
+            let mac = self.mac([bytes[0], bytes[1], bytes[2], bytes[5], bytes[6], bytes[7]]);
+            let own = u64::from_be_bytes([0, 0, 0, 0, 0, mac[3], mac[4], mac[5]]);
+            return guid >> 24 << 24 | own;
+        }
+        let vendor = guid >> 40;
+        let mut own = guid & ((1 << 40) - 1);
+        loop {
+            own = self.permuted(own, 20, vendor);
+            // never one of those made from a MAC, or two originals could meet
+            if !matches!(own >> 24, EUI64 | MELLANOX) {
+                return vendor << 40 | own;
+            }
+        }
+    }
+
+    fn v4(&self, address: Ipv4Addr) -> Ipv4Addr {
+        if is_v4_of_no_one(address) {
+            return address;
+        }
+        let kinds = V4_KINDS.map(|(bits, length)| (u128::from(bits) << 96, length));
+        let bits = self.prefix_kept(u128::from(address.to_bits()) << 96, 32, &kinds);
+        Ipv4Addr::from_bits(u32::try_from(bits >> 96).expect("the upper 32 bits"))
+    }
+
+    fn v6(&self, address: Ipv6Addr) -> Ipv6Addr {
+        if is_v6_of_no_one(address) {
+            return address;
+        }
+        let bits = address.to_bits();
+        let low = low_half(address);
+        let is_link_local = bits >> 64 == 0xfe80 << 48;
+        let middle = low >> 24 & 0xffff;
+        if is_link_local || middle == EUI64 || middle == MELLANOX {
+            let high = self.prefix_kept(bits, 64, &V6_KINDS) >> 64 << 64;
+            return Ipv6Addr::from_bits(high | u128::from(self.guid(low)));
+        }
+        Ipv6Addr::from_bits(self.prefix_kept(bits, 128, &V6_KINDS))
+    }
+
+    /// Turns each of the first `count` bits or not, by the bits before it: what agreed in its first n bits
+    /// agrees in them again (the idea of Crypto-PAn, Xu et al., ICNP 2002).
+    fn prefix_kept(&self, bits: u128, count: u32, kinds: &[(u128, u32)]) -> u128 {
+        let mut kept = bits;
+        for at in 0..count {
+            let before = if at == 0 { 0 } else { bits >> (128 - at) };
+            let decides =
+                kinds.iter().any(|(kind, length)| at < *length && (at == 0 || kind >> (128 - at) == before));
+            if !decides && self.hash((at, before)) & 1 == 1 {
+                kept ^= 1 << (127 - at);
+            }
+        }
+        kept
+    }
+
+    fn uuid(&self, uuid: u128) -> u128 {
+        u128::from(self.hash(("uuid", 0, uuid))) << 64 | u128::from(self.hash(("uuid", 1, uuid)))
+    }
+
+    fn serial(&self, serial: &str) -> String {
+        format!("masked-{:08x}", self.hash(serial) >> 32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::forms::Id;
+    use super::Table;
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    fn table() -> Table {
+        Table::collecting().with_new_key()
+    }
+
+    fn common_prefix(a: u32, b: u32) -> u32 {
+        (a ^ b).leading_zeros()
+    }
+
+    #[test]
+    fn addresses_keep_the_length_of_every_common_prefix_and_their_kind() {
+        let mut table = table();
+        let texts = [
+            "10.0.0.1",
+            "10.0.0.2",
+            "10.0.1.1",
+            "10.9.0.1",
+            "192.168.3.4",
+            "172.16.0.9",
+            "172.40.0.9",
+            "8.8.8.8",
+        ];
+        let originals: Vec<Ipv4Addr> = texts.iter().map(|text| text.parse().unwrap()).collect();
+        let masked: Vec<Ipv4Addr> = originals.iter().map(|address| table.v4(*address)).collect();
+        for (a, a_masked) in originals.iter().zip(&masked) {
+            assert_eq!(a.is_private(), a_masked.is_private(), "{a} {a_masked}");
+            for (b, b_masked) in originals.iter().zip(&masked) {
+                let before = common_prefix(a.to_bits(), b.to_bits());
+                assert_eq!(before, common_prefix(a_masked.to_bits(), b_masked.to_bits()), "{a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_gid_made_from_a_mac_becomes_the_gid_of_the_masked_mac() {
+        let mut table = table();
+        let mac = table.mac([0xb8, 0x59, 0x9f, 0xa7, 0x12, 0x34]);
+        let eui = |mac: [u8; 6]| {
+            u64::from_be_bytes([mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]])
+        };
+        let original: Ipv6Addr = "fe80::ba59:9fff:fea7:1234".parse().unwrap();
+        let gid = table.v6(original);
+        assert_eq!(gid.to_bits(), 0xfe80 << 112 | u128::from(eui(mac)));
+        let of_card = table.guid(0xb859_9f03_00a7_1234);
+        assert_eq!(of_card, u64::from_be_bytes([0xb8, 0x59, 0x9f, 3, 0, mac[3], mac[4], mac[5]]));
+        assert_ne!(mac[3..], [0xa7, 0x12, 0x34]);
+        assert_eq!(mac[..3], [0xb8, 0x59, 0x9f]);
+    }
+
+    #[test]
+    fn an_infiniband_gid_keeps_its_port_s_masked_guid() {
+        let mut table = table();
+        let of_port = table.guid(0xaaaa_0000_0000_0001);
+        let address = table.v6("fe80::aaaa:0:0:1".parse().unwrap());
+        assert_eq!(address.to_bits(), 0xfe80 << 112 | u128::from(of_port));
+    }
+
+    #[test]
+    fn what_is_no_one_s_stays() {
+        let mut table = table();
+        for id in [
+            Id::Mac([0; 6]),
+            Id::Mac([0x01, 0x80, 0xc2, 0, 0, 2]),
+            Id::Guid(0),
+            Id::V4(Ipv4Addr::LOCALHOST),
+            Id::V4(Ipv4Addr::new(255, 255, 255, 0)),
+            Id::V6(Ipv6Addr::LOCALHOST),
+            Id::V6("fe80::".parse().unwrap()),
+        ] {
+            assert_eq!(table.id(id), id);
+        }
+        assert_eq!(table.counts(), [].into());
+    }
+
+    #[test]
+    fn two_originals_never_share_a_mask() {
+        let mut table = table();
+        let guids: std::collections::BTreeSet<u64> =
+            (0..2000).map(|n| table.guid(0xaaaa_0000_0000_0001 + n)).collect();
+        assert_eq!(guids.len(), 2000);
+        let macs: std::collections::BTreeSet<[u8; 6]> =
+            (0..2000_u16).map(|n| table.mac([2, 0, 0, 0, n.to_be_bytes()[0], n.to_be_bytes()[1]])).collect();
+        assert_eq!(macs.len(), 2000);
+    }
+}

@@ -1,0 +1,286 @@
+//! Finds what tells whose a text is, word by word, and replaces it.
+
+use super::super::{Capture, Entry};
+use super::forms::{self, Form, Id, is_hex};
+use super::table::Table;
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+/// What stands for the host's name; RFC 2606 keeps `.example` free.
+const HOST: &str = "masked-host";
+const DOMAIN: &str = "masked-host.example";
+
+/// Where a text stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Context {
+    /// Four numbers with points may be a firmware's version: only addresses that were met as GIDs are meant.
+    Text,
+    /// Four numbers with points are an address.
+    Network,
+}
+
+/// The names of the host.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// As the kernel has it, possibly with its domain.
+    full: Option<String>,
+    /// Up to the first point.
+    short: Option<String>,
+    /// Whether the short name is a word that stands elsewhere in the tree's own paths (`node0`).
+    is_common_word: bool,
+}
+
+impl Names {
+    pub(super) fn of(capture: &Capture) -> Self {
+        let Some(Entry::File(text)) = capture.entries.get(Path::new("proc/sys/kernel/hostname")) else {
+            return Self::default();
+        };
+        let full = String::from_utf8_lossy(text).trim().to_owned();
+        let short = full.split('.').next().unwrap_or_default().to_owned();
+        if short.is_empty() || matches!(short.as_str(), "localhost" | "(none)") {
+            return Self::default();
+        }
+        let own = |path: &Path| path.starts_with("sys") && !path.starts_with("sys/fs/cgroup");
+        let mut paths = capture.entries.keys().filter(|path| own(path));
+        let is_common_word = short.len() < 2
+            || short.bytes().all(|byte| byte.is_ascii_digit())
+            || paths.any(|path| occurs(&path.to_string_lossy(), &short).is_some());
+        Self { full: Some(full), short: Some(short), is_common_word }
+    }
+
+    /// The name that is replaced; `None` when the host has none of its own.
+    pub(super) fn host(&self) -> Option<&str> {
+        self.full.as_deref()
+    }
+
+    /// Replaces the names wherever they stand as words of their own.
+    fn replace(&self, text: &str) -> String {
+        let (Some(full), Some(short)) = (&self.full, &self.short) else { return text.to_owned() };
+        if self.is_common_word {
+            return text.to_owned();
+        }
+        let text = if full == short { text.to_owned() } else { replaced(text, full, DOMAIN) };
+        replaced(&text, short, HOST)
+    }
+
+    /// Replaces the names in a text that is known to speak of the host.
+    pub(super) fn replace_certainly(&self, text: &str) -> String {
+        let (Some(full), Some(short)) = (&self.full, &self.short) else { return text.to_owned() };
+        let text = if full == short { text.to_owned() } else { replaced(text, full, DOMAIN) };
+        replaced(&text, short, HOST)
+    }
+}
+
+/// Where `word` stands in `text` with no letter or digit beside it.
+fn occurs(text: &str, word: &str) -> Option<usize> {
+    let is_edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+    text.match_indices(word)
+        .find(|(at, _)| {
+            is_edge(text[..*at].chars().next_back()) && is_edge(text[at + word.len()..].chars().next())
+        })
+        .map(|(at, _)| at)
+}
+
+fn replaced(text: &str, word: &str, by: &str) -> String {
+    let mut done = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = occurs(rest, word) {
+        done.push_str(&rest[..at]);
+        done.push_str(by);
+        rest = &rest[at + word.len()..];
+    }
+    done + rest
+}
+
+/// The text with everything replaced that tells whose it is.
+pub(super) fn rewrite(text: &str, context: Context, names: &Names, table: &mut Table) -> String {
+    let mut done = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(is_of_word) {
+        done.push_str(&rest[..start]);
+        rest = &rest[start..];
+        let end = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
+        let prefix_bits = prefix_length(&rest[end..]);
+        done.push_str(&word(&rest[..end], prefix_bits, context, table));
+        rest = &rest[end..];
+    }
+    done.push_str(rest);
+    names.replace(&done)
+}
+
+fn is_of_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, ':' | '.' | '-' | '_')
+}
+
+/// The number behind `/` that makes an address a subnet.
+fn prefix_length(rest: &str) -> Option<u32> {
+    let digits = rest.strip_prefix('/')?;
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse().ok()
+}
+
+fn word(word: &str, prefix_bits: Option<u32>, context: Context, table: &mut Table) -> String {
+    if let Some(masked) = address(word, prefix_bits, context, table) {
+        return masked;
+    }
+    // what belongs to the sentence, such as the colon behind a key
+    let trimmed = word.trim_matches(|c| matches!(c, ':' | '.' | '-' | '_'));
+    if trimmed.len() < word.len()
+        && let Some(masked) = address(trimmed, prefix_bits, context, table)
+    {
+        return word.replacen(trimmed, &masked, 1);
+    }
+    // `BOOTIF=01-aa-bb-cc-dd-ee-ff`: the 01 is the kind of hardware (pxelinux)
+    if let Some(mac) = word.strip_prefix("01-")
+        && let Some(masked) = address(mac, prefix_bits, context, table)
+    {
+        return format!("01-{masked}");
+    }
+    // `ip=10.0.0.1::10.0.0.254:255.255.255.0:n1:eth0:none`
+    for separator in [':', '-', '_'] {
+        if word.contains(separator) {
+            let pieces: Vec<String> =
+                word.split(separator).map(|piece| self::word(piece, None, context, table)).collect();
+            return pieces.join(&separator.to_string());
+        }
+    }
+    word.to_owned()
+}
+
+/// What stands for a word that is an address or id as a whole.
+fn address(word: &str, prefix_bits: Option<u32>, context: Context, table: &mut Table) -> Option<String> {
+    if let Some((id, form)) = forms::read(word) {
+        let masked = subnet(id, prefix_bits, table);
+        // what stays keeps its spelling too
+        return Some(if masked == id { word.to_owned() } else { forms::write(masked, form) });
+    }
+    if let Some(digits) = word.strip_prefix("0x") {
+        return bare(digits, table).map(|masked| format!("0x{masked}"));
+    }
+    // names that udev and rdma-core make of a MAC or GUID: enx0c42a1…, rocex…, ibx…
+    for prefix in ["enx", "wlx", "ibx", "rocex", "iwx", "opax"] {
+        if let Some(digits) = word.strip_prefix(prefix).filter(|digits| is_hex(digits)) {
+            let id = match digits.len() {
+                12 => Id::Mac(mac_of(u64::from_str_radix(digits, 16).ok()?)),
+                13..=16 => Id::Guid(u64::from_str_radix(digits, 16).ok()?),
+                _ => continue,
+            };
+            return Some(format!("{prefix}{}", forms::write(table.id(id), Form::Digits(digits.len()))));
+        }
+    }
+    if let Some(masked) = bare(word, table) {
+        return Some(masked);
+    }
+    let v4: Ipv4Addr = word.parse().ok()?;
+    (context == Context::Network || table.knows_v4(v4))
+        .then(|| forms::write(subnet(Id::V4(v4), prefix_bits, table), Form::Usual))
+}
+
+/// Digits alone say nothing, unless they are those of an address that was met elsewhere.
+fn bare(digits: &str, table: &mut Table) -> Option<String> {
+    if !matches!(digits.len(), 12 | 16) || !is_hex(digits) {
+        return None;
+    }
+    let number = u64::from_str_radix(digits, 16).ok()?;
+    let id = match digits.len() {
+        12 if table.knows_mac(mac_of(number)) => Id::Mac(mac_of(number)),
+        16 if table.knows_guid(number) => Id::Guid(number),
+        _ => return None,
+    };
+    Some(forms::write(table.id(id), Form::Digits(digits.len())))
+}
+
+fn mac_of(number: u64) -> [u8; 6] {
+    let [_, _, mac @ ..] = number.to_be_bytes();
+    mac
+}
+
+/// A subnet's address has zeroes behind its prefix, and has them masked too.
+fn subnet(id: Id, prefix_bits: Option<u32>, table: &mut Table) -> Id {
+    let masked = table.id(id);
+    match (id, masked, prefix_bits) {
+        (Id::V4(address), Id::V4(masked), Some(bits)) if bits <= 32 => {
+            let host = u32::MAX.checked_shr(bits).unwrap_or(0);
+            Id::V4(if address.to_bits() & host == 0 {
+                Ipv4Addr::from_bits(masked.to_bits() & !host)
+            } else {
+                masked
+            })
+        }
+        (Id::V6(address), Id::V6(masked), Some(bits)) if bits <= 128 => {
+            let host = u128::MAX.checked_shr(bits).unwrap_or(0);
+            Id::V6(if address.to_bits() & host == 0 { (masked.to_bits() & !host).into() } else { masked })
+        }
+        _ => masked,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Context, Names, rewrite};
+    use crate::capture::mask::table::Table;
+    use crate::capture::{Capture, Entry};
+
+    fn names(host: &str) -> Names {
+        let mut capture = Capture::default();
+        capture.entries.insert("proc/sys/kernel/hostname".into(), Entry::File(host.into()));
+        capture.entries.insert("sys/devices/system/node/node0".into(), Entry::Folder);
+        Names::of(&capture)
+    }
+
+    fn masked(text: &str, context: Context) -> String {
+        rewrite(text, context, &names("n1.cluster\n"), &mut Table::collecting().with_new_key())
+    }
+
+    #[test]
+    fn nothing_else_is_touched() {
+        for text in [
+            "0000:41:00.0",
+            "libibverbs.so.1.14.44.0",
+            "20.8.3.1",
+            "0::/user.slice/session-1.scope",
+            "MT_0000000834",
+            "00000000,0000ff00",
+            "CapEff:\t000001ffffffffff",
+            "Node 0 MemTotal: 12 kB",
+        ] {
+            assert_eq!(masked(text, Context::Text), text);
+        }
+    }
+
+    #[test]
+    fn addresses_are_found_inside_a_line() {
+        for text in [
+            "Permanent HW addr: b8:59:9f:a7:12:34",
+            "BOOTIF=01-b8-59-9f-a7-12-34 quiet",
+            "GID[  3]:\t\t::ffff:10.1.2.3, RoCE v2",
+            "ip=10.1.2.3::10.1.2.254:255.255.255.0:n1:eth0:none",
+            "root=UUID=3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+            "enxb8599fa71234",
+        ] {
+            let masked = masked(text, Context::Network);
+            for original in ["a7", "10.1.2.3", "3f2504e0", "n1"] {
+                assert!(!text.contains(original) || !masked.contains(original), "{text} -> {masked}");
+            }
+        }
+        assert!(
+            masked("ip=10.1.2.3::10.1.2.254:255.255.255.0", Context::Network).ends_with(":255.255.255.0")
+        );
+    }
+
+    #[test]
+    fn a_subnet_stays_one() {
+        let masked = masked("10.77.0.0/24", Context::Network);
+        assert!(masked.ends_with(".0/24") && !masked.starts_with("10.77."), "{masked}");
+    }
+
+    #[test]
+    fn a_host_s_name_is_a_word_of_its_own() {
+        assert_eq!(masked("n1 mlx5_0", Context::Text), "masked-host mlx5_0");
+        assert_eq!(masked("at n1.cluster, n11", Context::Text), "at masked-host.example, n11");
+        let mut table = Table::collecting().with_new_key();
+        let common = names("node0");
+        assert_eq!(rewrite("node0", Context::Text, &common, &mut table), "node0");
+        assert_eq!(common.replace_certainly("node0"), "masked-host");
+    }
+}

@@ -64,6 +64,10 @@ pub fn run(source: Box<dyn FrameSource>, how: How) -> anyhow::Result<Timeline> {
         return Err(hurry);
     }
     let joined = sampler.join();
+    // what the source still had to say: a load's last frame holds the check of its data
+    while let Ok(msg) = msgs.try_recv() {
+        app.update(msg);
+    }
     drop(panics);
     left?;
     joined?;

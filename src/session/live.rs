@@ -17,6 +17,10 @@ const FULL_EVERY: Duration = Duration::from_secs(1);
 /// How often a load is asked whether it is over, where samples are further apart.
 const LOAD_LOOK: Duration = Duration::from_millis(100);
 
+/// How long a load that was told to stop may take to check what it read. A rail that hangs takes longer; its frame
+/// then says so by the phase of its worker.
+const LAST_CHECK: Duration = Duration::from_secs(2);
+
 /// Frames of this node, at absolute deadlines: a slow sample makes the next wait shorter, not the row late.
 pub struct Live {
     session: Arc<Session>,
@@ -88,7 +92,7 @@ impl Live {
             return None;
         }
         let due = self.due()?;
-        let due = self.sleep_until(due)?;
+        let due = self.sleep_until(due).or_else(|| self.end_of_load())?;
         let late = self.began.elapsed().saturating_sub(due);
         let missed = u32::try_from(late.as_nanos() / self.every.as_nanos().max(1)).unwrap_or(u32::MAX);
         self.tick = self.tick.saturating_add(missed).saturating_add(1);
@@ -112,6 +116,19 @@ impl Live {
         }
     }
 
+    /// Stops a load and waits until its workers have counted their last, the check of the data included; `None`
+    /// without a load.
+    fn end_of_load(&mut self) -> Option<Duration> {
+        let load = self.load.as_ref()?;
+        load.stop();
+        let told = Instant::now();
+        while !load.is_over() && told.elapsed() < LAST_CHECK {
+            std::thread::sleep(LAST_CHECK / 400);
+        }
+        self.is_over = true;
+        Some(self.began.elapsed())
+    }
+
     fn is_full(&self, due: Duration) -> bool {
         let Some(last) = self.last_full else { return true };
         // half an interval of grace, so that jitter does not make it every eleventh frame
@@ -122,7 +139,7 @@ impl Live {
 
     fn sample(&mut self, due: Duration) -> Frame {
         let workers = self.load.as_ref().map(|load| load.workers()).unwrap_or_default();
-        self.is_over = self.load.as_ref().is_some_and(|load| load.is_over());
+        self.is_over |= self.load.as_ref().is_some_and(|load| load.is_over());
         let is_full = self.is_full(due);
         // bytes of rails that we drive come from completions; their counters need not be read at every sample
         let ours: BTreeSet<_> = workers.iter().filter_map(|worker| worker.rail).collect();

@@ -7,6 +7,7 @@ use probes::model::{
     Frame, Load, LoadOp, LoadOrigin, LoadTarget, Rail, RailId, Topology, WorkerFrame, WorkerPhase,
 };
 use probes::root::Root;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -73,11 +74,16 @@ impl RunningLoad for Brief {
     }
 
     fn workers(&self) -> Vec<WorkerFrame> {
-        vec![WorkerFrame { rail: Some(RailId(0)), phase: WorkerPhase::Measuring, ..WorkerFrame::default() }]
+        let (phase, errors) = if self.stopped.load(Ordering::Relaxed) {
+            (WorkerPhase::Done, BTreeMap::from([("DATA_MISMATCH".to_owned(), 2)]))
+        } else {
+            (WorkerPhase::Measuring, BTreeMap::new())
+        };
+        vec![WorkerFrame { rail: Some(RailId(0)), phase, errors, ..WorkerFrame::default() }]
     }
 
     fn is_over(&self) -> bool {
-        self.looks_left.fetch_sub(1, Ordering::Relaxed) <= 1
+        self.stopped.load(Ordering::Relaxed) || self.looks_left.fetch_sub(1, Ordering::Relaxed) <= 1
     }
 
     fn stop(&self) {
@@ -148,6 +154,21 @@ fn a_session_that_is_told_to_end_makes_no_further_frame() {
     assert!(source.next_frame().unwrap().is_some());
     stop.stop();
     assert_eq!(source.next_frame().unwrap(), None, "an hour has not passed");
+}
+
+#[test]
+fn a_load_that_is_told_to_end_is_looked_at_once_more_for_the_check_of_its_data() {
+    let (_dir, root) = tree();
+    let (load, stopped) = brief(u32::MAX);
+    let stop = Stop::new();
+    let mut source = Live::new(root, topology(), Duration::from_hours(1), None, Some(load), stop.clone());
+    assert!(source.next_frame().unwrap().unwrap().workers[0].errors.is_empty());
+    stop.stop();
+    let last = source.next_frame().unwrap().expect("a frame after the load was stopped");
+    assert!(stopped.load(Ordering::Relaxed));
+    assert_eq!(last.workers[0].errors["DATA_MISMATCH"], 2);
+    assert!(!last.rails[0].counters.is_empty(), "a full frame");
+    assert_eq!(source.next_frame().unwrap(), None);
 }
 
 #[test]

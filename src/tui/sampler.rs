@@ -101,7 +101,8 @@ fn pass_on(mut source: Box<dyn FrameSource>, mut pace: Pace, send: &UnboundedSen
 /// Who says when a frame is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
-    /// The source: it hands frames out when they are due.
+    /// The source: it hands frames out when they are due, and ends by itself when it is told to, with a last frame
+    /// that counts.
     Source,
     /// The times in the frames.
     FrameTimes,
@@ -129,11 +130,15 @@ impl Pace {
 
     /// Waits until a frame of this session time is due.
     fn wait(&mut self, at_ns: Option<u64>) -> Go {
-        let (By::FrameTimes, Some(at_ns)) = (self.by, at_ns) else {
-            return match self.orders.try_recv() {
-                Err(TryRecvError::Disconnected) => Go::Stop,
-                Ok(_) | Err(TryRecvError::Empty) => Go::On,
-            };
+        let at_ns = match (self.by, at_ns) {
+            (By::FrameTimes, Some(at_ns)) => at_ns,
+            (By::FrameTimes, None) => {
+                return match self.orders.try_recv() {
+                    Err(TryRecvError::Disconnected) => Go::Stop,
+                    Ok(_) | Err(TryRecvError::Empty) => Go::On,
+                };
+            }
+            (By::Source, _) => return Go::On,
         };
         let at_ns = at_ns as f64;
         loop {
@@ -207,6 +212,6 @@ mod tests {
         let mut pace = Pace::new(orders, By::Source);
         assert_eq!([0, u64::MAX].map(|at| pace.wait(Some(at))), [Go::On; 2]);
         drop(control);
-        assert_eq!(pace.wait(Some(0)), Go::Stop);
+        assert_eq!(pace.wait(Some(0)), Go::On, "its last frame, made after it was told to end, counts");
     }
 }

@@ -1,7 +1,7 @@
 # What one types here. Each target installs the packages it needs (Debian and Ubuntu, as root or through sudo); a second
 # run finds them and asks nothing of the network.
 
-.PHONY: help demo test lint dist lab newcomer bench-draw bench-sessions
+.PHONY: help demo test lint dist lab newcomer bench-draw bench-sessions bench-survey
 .DEFAULT_GOAL := help
 
 help:      ## lists these targets
@@ -39,3 +39,7 @@ bench-draw:  ## times one picture of 8 and of 64 rails
 bench-sessions:  ## measures recordings: bytes per rail and sample, a full read, a seek
 	@.ci/packages build
 	.ci/env cargo bench --locked --bench sessions
+
+bench-survey:  ## times a survey of 64 rails on 8 nodes with 400 CPUs, from a tree on disk
+	@.ci/packages build
+	.ci/env cargo bench --locked --bench survey

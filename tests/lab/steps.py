@@ -143,6 +143,25 @@ def survey(a, b, _):
         print(f"  rail{number}: {true['netdev']}, node {true['node']}, GID {index}, {' -> '.join(path)}")
 
 
+def survey_time(a, _, __):
+    """a survey takes at most a fifth of the time of ibv_devinfo -v, lstopo and a shell loop over the GID tables together"""
+    # In the order in which they are printed. A program that was just started runs faster, so each is started once before.
+    commands = ("ibv_devinfo -v", "lstopo-no-graphics", "/bin/dash /tmp/gid_table.sh", "railscope probe --json")
+    a.run("cp /mnt/gid_table.sh /tmp/; " + "".join(f"{command} >/dev/null; " for command in commands), 120)
+    times = {command: [] for command in commands}
+    for _ in range(5):
+        for command in commands:
+            printed = a.start(f"time -p {command} >/dev/null").wait(120)
+            expect(printed.status == 0, f"{printed} ended with {printed.status}:\n{tail(printed.err)}")
+            times[command].append(float(re.search(r"real\s+([\d.]+)", printed.err)[1]))
+    *peers, ours = [statistics.median(times[command]) for command in commands]
+    for command in commands:
+        print(f"  {command}: {' '.join(f'{seconds:.2f}' for seconds in times[command])} s")
+    ratio = ours / sum(peers)
+    print(f"  ratio of medians: ours to the three together {ratio:.3f}")
+    expect(ratio <= 0.2, f"a survey takes {ratio:.2f} of the three together")
+
+
 def bytes_moved(a, b, evidence):
     """READ moves real bytes on two rails at once: the netdev's growth less headers agrees within 5 %"""
     rails = (0, 2)
@@ -286,4 +305,4 @@ def with_the_screen(a, b, evidence):
     expect(min(without) <= middle <= max(without), "the median with the screen lies outside the spread without it")
 
 
-ALL = [survey, bytes_moved, against_perftest, wrong_node, replayed_outside, with_the_screen]
+ALL = [survey, survey_time, bytes_moved, against_perftest, wrong_node, replayed_outside, with_the_screen]

@@ -69,7 +69,7 @@ impl RunningLoad for Brief {
             pid: None,
             cpus: None,
             buffer_node: None,
-            perf_gaps: std::collections::BTreeMap::new(),
+            perf_gaps: BTreeMap::new(),
         })
     }
 

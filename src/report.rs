@@ -15,7 +15,7 @@ mod tests;
 
 pub use host::{HostBlock, NodeRow};
 pub use load::{LatencyRow, LoadBlock, PerfRow, ThreadRow};
-pub use probe_text::ProbeText;
+pub use probe_text::{ProbeText, WideProbeText};
 pub use rails::{BondRow, CeilingsRow, GidEntry, GidRow, LegRow, PcieRow, RailRow};
 pub use total::Totals;
 

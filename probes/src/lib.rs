@@ -22,6 +22,7 @@ pub mod addresses;
 pub mod bind;
 pub mod bounded;
 pub mod capture;
+pub mod cards;
 pub mod counters;
 pub mod ffi;
 pub mod load;

@@ -19,7 +19,7 @@ mod rail;
 mod session;
 mod topology;
 
-pub use bond::{Bond, Leg};
+pub use bond::{Bond, Lag, Leg};
 pub use cpus::CpuSet;
 pub use frame::{Frame, LegFrame, PerfFrame, RailFrame, WorkerFrame, WorkerPhase};
 pub use gid::{Gid, GidChoice, GidType};

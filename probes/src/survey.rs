@@ -16,6 +16,7 @@ mod host;
 mod ibv_devinfo;
 mod interrupts;
 mod iommu;
+mod lag;
 mod line;
 #[cfg(feature = "hwloc")]
 mod locality;
@@ -57,6 +58,7 @@ pub const ALL: &[&dyn Probe] = &[
     &gids::Gids,
     &gid_choice::GidChoices,
     &bonds::Bonds,
+    &lag::Lags,
     &pcie::Pcie,
     &interrupts::OfRails,
     #[cfg(feature = "hwloc")]

@@ -3,11 +3,11 @@
 use super::verdict::{self, Form};
 use crate::cli::ProbeArgs;
 use crate::printable::Printable;
-use crate::report::ProbeText;
+use crate::report::WideProbeText;
 use crate::session;
 use crate::timeline::Timeline;
 use anyhow::Context;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
 /// Runs the command. A node without any RDMA device is described too.
@@ -23,11 +23,21 @@ pub fn run(args: ProbeArgs) -> anyhow::Result<ExitCode> {
         verdict::print(&Timeline::new(session), &common, Form::Json)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let text = WideProbeText { topology: session.topology(), columns: columns() };
     let mut out = std::io::stdout().lock();
-    match write!(out, "{}", Printable(ProbeText(session.topology()))).and_then(|()| out.flush()) {
+    match write!(out, "{}", Printable(text)).and_then(|()| out.flush()) {
         // whoever reads has seen enough (`| head`)
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         written => written.context("what was found cannot be written to stdout")?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Width of the terminal; 80 where the text goes into a file or a pipe, so that tickets look alike.
+fn columns() -> usize {
+    const USUAL: usize = 80;
+    if !std::io::stdout().is_terminal() {
+        return USUAL;
+    }
+    crossterm::terminal::size().map_or(USUAL, |(columns, _)| usize::from(columns))
 }

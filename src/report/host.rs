@@ -73,6 +73,8 @@ pub struct NodeRow {
     pub cpus: Option<CpuSet>,
     /// Memory of the node.
     pub memory_bytes: Option<u64>,
+    /// Memory of the node that nobody had when it was looked at.
+    pub memory_free_bytes: Option<u64>,
     /// Socket of the node's CPUs.
     pub socket: Option<u32>,
     /// ACPI distances by node; 10 is local.
@@ -87,6 +89,7 @@ impl NodeRow {
             node: node.node,
             cpus: node.cpus.clone(),
             memory_bytes: node.memory_bytes,
+            memory_free_bytes: node.memory_free_bytes,
             socket: node.socket,
             distances: node.distances.clone(),
             hugepages: node.hugepages.clone(),

@@ -1,10 +1,12 @@
 //! What the node is, for people: a tree by NUMA node, at most 80 columns.
 
+mod beside;
 mod gaps;
 mod gpus;
 mod host;
 mod packed;
 mod rail;
+mod roots;
 
 #[cfg(test)]
 mod tests;
@@ -15,13 +17,28 @@ use probes::model::{CpuSet, Gpu, LostCard, NumaNode, Rail, Topology};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
-/// The text of `railscope probe`.
+/// The text of `railscope probe` for 80 columns.
 #[derive(Clone, Copy, Debug)]
 pub struct ProbeText<'a>(pub &'a Topology);
 
 impl Display for ProbeText<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let topology = self.0;
+        WideProbeText { topology: self.0, columns: super::text::COLUMNS }.fmt(f)
+    }
+}
+
+/// The same for a terminal of any width: rails stand beside each other where there is room.
+#[derive(Clone, Copy, Debug)]
+pub struct WideProbeText<'a> {
+    /// What is told.
+    pub topology: &'a Topology,
+    /// Width of the terminal; below 80 is taken as 80.
+    pub columns: usize,
+}
+
+impl Display for WideProbeText<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let topology = self.topology;
         host::write(f, &topology.host)?;
         for node in &topology.numa {
             write!(f, "\n{}", Packed { lead: "", parts: &of_node(node) })?;
@@ -48,25 +65,41 @@ impl Display for ProbeText<'_> {
     }
 }
 
-impl ProbeText<'_> {
+/// The block of one rail.
+struct OfRail<'a> {
+    rail: &'a Rail,
+    with_port: bool,
+}
+
+impl Display for OfRail<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        rail::write(f, self.rail, self.with_port)
+    }
+}
+
+impl WideProbeText<'_> {
     /// Rails and GPUs of one node; `None`: those whose node is unknown, or not in the list of nodes.
     fn on_node(self, f: &mut Formatter<'_>, node: Option<u32>) -> fmt::Result {
         let here = |of: Option<u32>| match node {
             Some(node) => of == Some(node),
-            None => of.is_none_or(|of| self.0.node(of).is_none()),
+            None => of.is_none_or(|of| self.topology.node(of).is_none()),
         };
-        for rail in self.0.rails.iter().filter(|rail| here(rail.numa_node)) {
-            rail::write(f, rail, self.shows_ports(rail))?;
+        for text in roots::shared(self.topology, here) {
+            write!(f, "{}", Wrapped { lead: "  ", text: &text })?;
         }
-        for gpu in self.0.gpus.iter().filter(|gpu| here(gpu.numa_node)) {
-            write!(f, "{}", Wrapped { lead: "  ", text: &of_gpu(gpu) })?;
-        }
-        Ok(())
+        let rails = self.topology.rails.iter().filter(|rail| here(rail.numa_node));
+        let blocks: Vec<String> =
+            rails.map(|rail| OfRail { rail, with_port: self.shows_ports(rail) }.to_string()).collect();
+        beside::write(f, &blocks, self.columns)?;
+        let gpus = self.topology.gpus.iter().filter(|gpu| here(gpu.numa_node));
+        let lines: Vec<String> =
+            gpus.map(|gpu| Wrapped { lead: "  ", text: &of_gpu(gpu) }.to_string()).collect();
+        beside::write(f, &lines, self.columns)
     }
 
     /// Devices with one port go by their name alone.
     fn shows_ports(self, rail: &Rail) -> bool {
-        rail.port != 1 || self.0.rails.iter().filter(|other| other.device == rail.device).count() > 1
+        rail.port != 1 || self.topology.rails.iter().filter(|other| other.device == rail.device).count() > 1
     }
 }
 
@@ -78,10 +111,11 @@ fn of_node(node: &NumaNode) -> Vec<String> {
         Some(cpus) => format!("CPUs {cpus}"),
         None => "CPUs unknown".to_owned(),
     });
-    parts.push(match node.memory_bytes {
-        Some(0) => "no memory".to_owned(),
-        Some(bytes) => gib(bytes),
-        None => "memory unknown".to_owned(),
+    parts.push(match (node.memory_bytes, node.memory_free_bytes) {
+        (Some(0), _) => "no memory".to_owned(),
+        (Some(bytes), Some(free)) => format!("{}, {} free", gib(bytes), gib(free)),
+        (Some(bytes), None) => gib(bytes),
+        (None, _) => "memory unknown".to_owned(),
     });
     if let Some(pools) = &node.hugepages {
         let mut pools = pools.iter().filter(|pool| pool.total > 0).peekable();

@@ -3,7 +3,7 @@
 use super::number::known;
 use crate::ceilings::{self, Ceilings};
 use crate::timeline::{HostTimeline, LegSums, RailSums};
-use probes::model::{Bond, CpuSet, Gid, GidType, Hop, Interrupts, LinkLayer, PciePath, Rail, RailId};
+use probes::model::{Bond, CpuSet, Gid, GidType, Hop, Interrupts, Lag, LinkLayer, PciePath, Rail, RailId};
 use serde::Serialize;
 use std::net::Ipv6Addr;
 
@@ -40,8 +40,16 @@ pub struct RailRow {
     pub board_id: Option<String>,
     /// Rate of the wire, legs of a bond together; null unless the port is ACTIVE.
     pub line_gbit_per_s: Option<f64>,
+    /// Node type: `CA`, `RNIC`.
+    pub node_type: Option<String>,
+    /// GUID that functions of one card share.
+    pub system_image_guid: Option<String>,
+    /// Rate and lanes as sysfs prints them; a placeholder on a port that is not ACTIVE, one leg's on a bond.
+    pub rate_text: Option<String>,
     /// Active MTU of the port, bytes.
     pub path_mtu: Option<u32>,
+    /// Largest path MTU the port can do, bytes.
+    pub max_path_mtu: Option<u32>,
     /// MTU of the netdev, bytes.
     pub netdev_mtu: Option<u32>,
     /// The GID to use; null when no entry is usable.
@@ -103,6 +111,16 @@ pub struct GidEntry {
 pub struct PcieRow {
     /// PCI address of the function.
     pub address: String,
+    /// Vendor id.
+    pub vendor: Option<String>,
+    /// Device id.
+    pub device: Option<String>,
+    /// Name of the card, where its ids are known.
+    pub model: Option<&'static str>,
+    /// Largest read request of the function, bytes; null where config space is not readable.
+    pub max_read_request_bytes: Option<u32>,
+    /// Whether relaxed ordering is enabled.
+    pub relaxed_ordering: Option<bool>,
     /// Negotiated rate of the card's own link.
     pub current_gt_per_s: Option<f64>,
     /// Negotiated lanes of the card's own link.
@@ -122,8 +140,16 @@ pub struct PcieRow {
 /// The bond under a rail.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BondRow {
+    /// Netdev of the bond.
+    pub netdev: String,
     /// Bonding mode.
     pub mode: Option<String>,
+    /// Transmit hash policy.
+    pub xmit_hash_policy: Option<String>,
+    /// How mlx5 spreads queue pairs over the legs.
+    pub lag_port_select: Option<String>,
+    /// What mlx5's firmware makes of the bond.
+    pub lag: Option<Lag>,
     /// Legs, in the driver's order.
     pub legs: Vec<LegRow>,
 }
@@ -135,8 +161,16 @@ pub struct LegRow {
     pub netdev: String,
     /// Link speed.
     pub speed_gbit_per_s: Option<f64>,
+    /// PCI address of its function.
+    pub pci_address: Option<String>,
     /// Whether the bonding driver lets it carry traffic now.
     pub active: Option<bool>,
+    /// 802.3ad aggregator it is in.
+    pub aggregator_id: Option<u32>,
+    /// LACP port state bits of this host.
+    pub actor_port_state: Option<u32>,
+    /// LACP port state bits of the switch.
+    pub partner_port_state: Option<u32>,
     /// Link detected, as last read.
     pub link_up: Option<bool>,
     /// Mean received, RDMA bytes.
@@ -191,7 +225,11 @@ impl RailRow {
             firmware: rail.firmware.clone(),
             board_id: rail.board_id.clone(),
             line_gbit_per_s: known(rail.line_gbit_per_s),
+            node_type: rail.node_type.clone(),
+            system_image_guid: rail.system_image_guid.clone(),
+            rate_text: rail.rate_text.clone(),
             path_mtu: rail.path_mtu,
+            max_path_mtu: rail.max_path_mtu,
             netdev_mtu: rail.netdev_mtu,
             gid: GidRow::of(rail),
             gids: rail.gids.iter().map(GidEntry::of).collect(),
@@ -238,12 +276,22 @@ pub(super) fn address(gid: Ipv6Addr) -> String {
     gid.to_ipv4_mapped().map_or_else(|| gid.to_string(), |v4| v4.to_string())
 }
 
+/// Name of a card, where its ids are known.
+pub(super) fn model(path: &PciePath) -> Option<&'static str> {
+    probes::cards::model(path.vendor.as_deref()?, path.device.as_deref()?)
+}
+
 impl PcieRow {
     fn of(path: &PciePath) -> Self {
         let own = path.hops.first();
         let slowest = ceilings::slowest_hop(path);
         Self {
             address: path.address.clone(),
+            vendor: path.vendor.clone(),
+            device: path.device.clone(),
+            model: model(path),
+            max_read_request_bytes: path.max_read_request_bytes,
+            relaxed_ordering: path.relaxed_ordering,
             current_gt_per_s: own.and_then(|hop| hop.current_gt_per_s),
             current_width: own.and_then(|hop| hop.current_width),
             max_gt_per_s: own.and_then(|hop| hop.max_gt_per_s),
@@ -260,11 +308,22 @@ impl BondRow {
         let legs = bond.legs.iter().enumerate().map(|(at, leg)| LegRow {
             netdev: leg.netdev.clone(),
             speed_gbit_per_s: known(leg.speed_gbit_per_s),
+            pci_address: leg.pci_address.clone(),
             active: leg.active,
+            aggregator_id: leg.aggregator_id,
+            actor_port_state: leg.actor_port_state,
+            partner_port_state: leg.partner_port_state,
             link_up: leg.link_up,
             rx_gb_per_s: known(sums.get(at).and_then(|s| s.rx.mean_gb_per_s())),
             tx_gb_per_s: known(sums.get(at).and_then(|s| s.tx.mean_gb_per_s())),
         });
-        Self { mode: bond.mode.clone(), legs: legs.collect() }
+        Self {
+            netdev: bond.netdev.clone(),
+            mode: bond.mode.clone(),
+            xmit_hash_policy: bond.xmit_hash_policy.clone(),
+            lag_port_select: bond.lag_port_select.clone(),
+            lag: bond.lag.clone(),
+            legs: legs.collect(),
+        }
     }
 }

@@ -83,6 +83,7 @@ fn numa_node(node: u32) -> NumaNode {
         memory_bytes: Some(NODE_MEMORY_BYTES),
         socket: Some(node),
         distances: BTreeMap::from([(node, 10), (1 - node, 32)]),
+        memory_free_bytes: None,
         hugepages: Some(Vec::new()),
     }
 }
@@ -120,6 +121,7 @@ fn rail(bond: u32, fault: Option<Fault>) -> Rail {
             mode: Some("802.3ad".into()),
             xmit_hash_policy: Some("layer3+4".into()),
             lag_port_select: Some("hash".into()),
+            lag: None,
             legs: (0..2).map(|leg| self::leg(bus, leg)).collect(),
         }),
         max_read_depth: Some(16),

@@ -13,8 +13,39 @@ pub struct Bond {
     pub xmit_hash_policy: Option<String>,
     /// How mlx5 spreads queue pairs over the legs: `queue_affinity` or `hash`; `None` without debugfs.
     pub lag_port_select: Option<String>,
+    /// What mlx5's firmware makes of it; `None` without debugfs, and for other drivers.
+    #[serde(default)]
+    pub lag: Option<Lag>,
     /// The legs, in the bonding driver's order.
     pub legs: Vec<Leg>,
+}
+
+/// Link aggregation in the firmware of mlx5, as debugfs shows it.
+///
+/// Source: drivers/net/ethernet/mellanox/mlx5/core/lag/debugfs.c.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lag {
+    /// `active`, or `disabled` when the bond is not one of this card's own ports.
+    pub state: Option<String>,
+    /// `roce`, `switchdev`, `multipath`, `multiport_eswitch`.
+    pub kind: Option<String>,
+    /// Under `queue_affinity` `1:1`, `2:2`: which port carries the queue pairs of which (`2:1` after port 2
+    /// failed); under `hash` the numbers of the ports that send.
+    pub mapping: Vec<String>,
+    /// PCI addresses of the functions.
+    pub members: Vec<String>,
+    /// Switches such as `shared_fdb:on`.
+    pub flags: Vec<String>,
+}
+
+impl Lag {
+    /// Ports whose queue pairs another one carries.
+    #[must_use]
+    pub fn idle_ports(&self) -> Vec<&str> {
+        let moved = |entry: &'_ str| entry.split_once(':').is_some_and(|(own, by)| own != by);
+        let entries = self.mapping.iter().filter(|entry| moved(entry));
+        entries.filter_map(|entry| Some(entry.split_once(':')?.0)).collect()
+    }
 }
 
 /// One leg of a bond: a netdev with a cable of its own.

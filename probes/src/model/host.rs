@@ -58,6 +58,9 @@ pub struct NumaNode {
     pub cpus: Option<CpuSet>,
     /// Memory of the node, bytes; 0 for nodes without memory.
     pub memory_bytes: Option<u64>,
+    /// Memory of the node that nobody has, when the survey looked, bytes; `None` unknown.
+    #[serde(default)]
+    pub memory_free_bytes: Option<u64>,
     /// Socket (physical package) of the node's first CPU.
     pub socket: Option<u32>,
     /// ACPI SLIT distances by node number; 10 is local.

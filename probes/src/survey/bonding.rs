@@ -48,6 +48,7 @@ pub fn read(root: &Root, netdev: &str) -> Option<Bond> {
         mode,
         xmit_hash_policy: name("xmit_hash_policy").or_else(|| text.xmit_hash_policy.clone()),
         lag_port_select: None,
+        lag: None,
         legs,
     })
 }

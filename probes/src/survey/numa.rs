@@ -41,10 +41,20 @@ impl Probe for Numa {
                 *cpus = cpus.iter().filter(|cpu| !offline.contains(*cpu)).collect();
             }
             let socket = cpus.as_ref().and_then(|cpus| package_of(root, cpus.iter().next()?));
-            let memory_bytes = memory(&mut look);
+            let meminfo = look.text("meminfo");
+            let memory_bytes = meminfo.as_deref().and_then(|text| memory(text, &mut look));
+            let memory_free_bytes = meminfo.as_deref().and_then(|text| bytes_of(text, "MemFree:"));
             let distances = distances(&mut look, &columns);
             let hugepages = hugepages(root, &mut look);
-            topology.numa.push(NumaNode { node, cpus, memory_bytes, socket, distances, hugepages });
+            topology.numa.push(NumaNode {
+                node,
+                cpus,
+                memory_bytes,
+                memory_free_bytes,
+                socket,
+                distances,
+                hugepages,
+            });
         }
         Ok(())
     }
@@ -69,13 +79,16 @@ fn cpus(look: &mut Look<'_>) -> Option<CpuSet> {
 }
 
 /// `Node 0 MemTotal: 1215488000 kB`.
-fn memory(look: &mut Look<'_>) -> Option<u64> {
-    let text = look.text("meminfo")?;
-    let bytes = kilobytes(&text, "MemTotal:").and_then(|kb| kb.checked_mul(1024));
+fn memory(meminfo: &str, look: &mut Look<'_>) -> Option<u64> {
+    let bytes = bytes_of(meminfo, "MemTotal:");
     if bytes.is_none() {
         look.gap("meminfo: no MemTotal in it");
     }
     bytes
+}
+
+fn bytes_of(meminfo: &str, key: &str) -> Option<u64> {
+    kilobytes(meminfo, key)?.checked_mul(1024)
 }
 
 /// The number behind `key` in a `meminfo` file, kB.
@@ -153,7 +166,11 @@ mod tests {
         tree.file("sys/devices/system/node/online", "0,33\n")
             .files(
                 "sys/devices/system/node/node0",
-                &[("cpulist", "0-3\n"), ("meminfo", "Node 0 MemTotal:  1024 kB\n"), ("distance", "10 21\n")],
+                &[
+                    ("cpulist", "0-3\n"),
+                    ("meminfo", "Node 0 MemTotal:  1024 kB\nNode 0 MemFree:  512 kB\n"),
+                    ("distance", "10 21\n"),
+                ],
             )
             .files(
                 "sys/devices/system/node/node33",
@@ -164,6 +181,8 @@ mod tests {
         let far = topology.node(33).unwrap();
         assert_eq!(topology.distance(0, 33), Some(21));
         assert_eq!(topology.node(0).unwrap().socket, Some(1));
+        assert_eq!(topology.node(0).unwrap().memory_free_bytes, Some(512 * 1024));
+        assert_eq!(far.memory_free_bytes, None);
         assert!(far.cpus.as_ref().unwrap().is_empty());
         assert_eq!((far.memory_bytes, far.socket), (Some(2048 * 1024), None));
         let reasons: Vec<_> = topology.gaps.iter().map(|gap| gap.reason.as_str()).collect();

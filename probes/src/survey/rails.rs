@@ -146,8 +146,9 @@ fn port_facts(root: &Root, rail: &mut Rail, gaps: &mut Vec<Gap>) {
     rail.rate_text = look.text(&format!("ports/{port}/rate"));
     rail.link_layer = link_layer(&mut look, port);
     if rail.link_layer == Some(LinkLayer::InfiniBand) {
-        rail.lid = lid(&mut look, &format!("ports/{port}/lid"));
-        rail.sm_lid = lid(&mut look, &format!("ports/{port}/sm_lid"));
+        let up = rail.state.as_deref() != Some("DOWN");
+        rail.lid = lid(&mut look, &format!("ports/{port}/lid"), up);
+        rail.sm_lid = lid(&mut look, &format!("ports/{port}/sm_lid"), up);
     }
 }
 
@@ -163,12 +164,13 @@ fn link_layer(look: &mut Look<'_>, port: u32) -> Option<LinkLayer> {
     }
 }
 
-/// A local id; 0 and 0xffff are the ids of ports that have none yet (IBTA 1.4, 4.1.3).
-fn lid(look: &mut Look<'_>, file: &str) -> Option<u16> {
+/// A local id; 0 and 0xffff are the ids of ports that have none yet (IBTA 1.4, 4.1.3), and nobody misses that of
+/// a port that is down.
+fn lid(look: &mut Look<'_>, file: &str, up: bool) -> Option<u16> {
     let text = look.text(file)?;
     let lid =
         u16::from_str_radix(text.trim_start_matches("0x"), 16).ok().filter(|lid| !matches!(lid, 0 | 0xffff));
-    if lid.is_none() {
+    if lid.is_none() && up {
         look.gap(format!("{file}: says {}", quoted(&text)));
     }
     lid

@@ -2,6 +2,7 @@
 
 use crate::report::text::wrap::Wrapped;
 use probes::model::Gap;
+use probes::survey::order::natural;
 use std::fmt::{self, Formatter};
 
 pub(super) fn write(f: &mut Formatter<'_>, gaps: &[Gap]) -> fmt::Result {
@@ -41,7 +42,14 @@ fn grouped(gaps: &[Gap]) -> Vec<String> {
         }
     }
     // the host first, then device by device
-    rows.sort_by_key(|row| (row.subjects != ["host"], row.subjects.clone()));
+    for row in &mut rows {
+        row.subjects.sort_by(|a, b| natural(a, b));
+    }
+    let first = |row: &Row<'_>| row.subjects.first().copied().unwrap_or_default().to_owned();
+    rows.sort_by(|a, b| {
+        let host = |row: &Row<'_>| row.subjects != ["host"];
+        host(a).cmp(&host(b)).then_with(|| natural(&first(a), &first(b)))
+    });
     rows.iter()
         .map(|row| {
             let what =

@@ -2,9 +2,9 @@
 
 use super::packed::Packed;
 use crate::ceilings;
-use crate::report::rails::address;
+use crate::report::rails::{address, model};
 use crate::report::text::wrap::Wrapped;
-use probes::model::{Bond, CpuSet, Gid, GidType, Hop, Interrupts, Leg, LinkLayer, PciePath, Rail};
+use probes::model::{Bond, CpuSet, Gid, GidType, Hop, Interrupts, Lag, Leg, LinkLayer, PciePath, Rail};
 use std::fmt::{self, Formatter};
 
 pub(super) fn write(f: &mut Formatter<'_>, rail: &Rail, with_port: bool) -> fmt::Result {
@@ -43,6 +43,10 @@ fn heading(rail: &Rail) -> Vec<String> {
         (None, false) if rail.state.is_some() => "no rate".to_owned(),
         (None, _) => "rate unknown".to_owned(),
     };
+    let rate = match lanes(rail) {
+        Some(lanes) => format!("{rate} ({lanes})"),
+        None => rate,
+    };
     let mtu = |mtu: Option<u32>| mtu.map_or_else(|| "unknown".to_owned(), |mtu| mtu.to_string());
     let layer = match rail.link_layer {
         Some(LinkLayer::InfiniBand) => infiniband(rail),
@@ -60,6 +64,13 @@ fn heading(rail: &Rail) -> Vec<String> {
         rate,
         format!("MTU {} (netdev {})", mtu(rail.path_mtu), mtu(rail.netdev_mtu)),
     ]
+}
+
+/// `4X NDR` of an active `InfiniBand` port. On Ethernet the kernel makes such words up from the speed.
+fn lanes(rail: &Rail) -> Option<&str> {
+    let text = rail.rate_text.as_deref().filter(|_| rail.is_active())?;
+    let (_, rest) = text.split_once('(')?;
+    (rail.link_layer == Some(LinkLayer::InfiniBand)).then(|| rest.trim_end_matches(')'))
 }
 
 fn infiniband(rail: &Rail) -> String {
@@ -169,11 +180,12 @@ fn card(rail: &Rail) -> Vec<String> {
     let or_unknown = |what: &str, value: &Option<String>| {
         value.as_ref().map_or_else(|| format!("{what} unknown"), |value| format!("{what} {value}"))
     };
-    let mut first = vec![
+    let mut first: Vec<String> = rail.pcie.as_ref().and_then(model).map(str::to_owned).into_iter().collect();
+    first.extend([
         or_unknown("firmware", &rail.firmware),
         or_unknown("board", &rail.board_id),
         or_unknown("driver", &rail.driver),
-    ];
+    ]);
     first.extend((rail.is_vf == Some(true)).then(|| "VF".to_owned()));
     let path = rail.pcie.as_ref();
     let payload = path.and_then(|path| path.hops.first()?.max_payload_bytes);
@@ -186,6 +198,7 @@ fn card(rail: &Rail) -> Vec<String> {
             .map(|on| format!("relaxed ordering {}", if on { "on" } else { "off" })),
     );
     second.extend(rail.max_read_depth.map(|depth| format!("READ depth {depth}")));
+    second.extend(rail.uverbs.as_ref().map(|path| path.trim_start_matches("/dev/infiniband/").to_owned()));
     [first, second].into_iter().filter(|parts| !parts.is_empty()).map(|parts| parts.join(", ")).collect()
 }
 
@@ -203,7 +216,22 @@ fn of_bond(f: &mut Formatter<'_>, bond: &Bond) -> fmt::Result {
     parts.extend(bond.xmit_hash_policy.as_ref().map(|policy| format!("hash {policy}")));
     parts.extend(bond.lag_port_select.as_ref().map(|how| format!("queue pairs by {how}")));
     part(f, "bond", &parts.join(", "))?;
-    bond.legs.iter().try_for_each(|leg| part(f, "", &of_leg(leg)))
+    bond.legs.iter().try_for_each(|leg| part(f, "", &of_leg(leg)))?;
+    bond.lag.as_ref().map_or(Ok(()), |lag| part(f, "", &of_lag(lag)))
+}
+
+fn of_lag(lag: &Lag) -> String {
+    let mut parts = vec![format!("LAG in firmware {}", lag.state.as_deref().unwrap_or("unknown"))];
+    parts.extend(lag.kind.clone());
+    if !lag.mapping.is_empty() {
+        parts.push(format!("mapping {}", lag.mapping.join(" ")));
+    }
+    let idle = lag.idle_ports();
+    if !idle.is_empty() {
+        parts.push(format!("port {} carries NOTHING", idle.join(" and port ")));
+    }
+    parts.extend(lag.flags.iter().cloned());
+    parts.join(", ")
 }
 
 fn of_leg(leg: &Leg) -> String {

@@ -1,6 +1,6 @@
-use super::ProbeText;
+use super::{ProbeText, WideProbeText};
 use probes::model::{
-    Acs, Bond, CpuSet, Gid, GidChoice, GidType, Gpu, GpuPath, Hop, Host, HugePages, Interrupts, Leg,
+    Acs, Bond, CpuSet, Gid, GidChoice, GidType, Gpu, GpuPath, Hop, Host, HugePages, Interrupts, Lag, Leg,
     LinkLayer, LostCard, NumaNode, PathClass, PathPort, PciePath, Rail, Readiness, Topology,
 };
 
@@ -77,7 +77,14 @@ fn bonded_rail() -> Rail {
             netdev: "bond1".into(),
             mode: Some("802.3ad".into()),
             xmit_hash_policy: Some("layer3+4".into()),
-            lag_port_select: Some("hash".into()),
+            lag_port_select: Some("queue_affinity".into()),
+            lag: Some(Lag {
+                state: Some("active".into()),
+                kind: Some("roce".into()),
+                mapping: vec!["1:1".into(), "2:1".into()],
+                flags: vec!["shared_fdb:off".into()],
+                ..Lag::default()
+            }),
             legs: vec![leg("eth0", "0000:1a:00.0", true), leg("eth1", "0000:1a:00.1", false)],
         }),
         max_read_depth: Some(16),
@@ -96,6 +103,7 @@ fn node(number: u32, cpus: &str, gib: u64, far: u32) -> NumaNode {
         node: number,
         cpus: Some(cpus.parse::<CpuSet>().unwrap()),
         memory_bytes: Some(gib << 30),
+        memory_free_bytes: Some(gib << 29),
         socket: Some(number),
         distances: [(number, 10), (far, 32)].into(),
         hugepages: Some(vec![
@@ -180,4 +188,30 @@ fn a_machine_without_anything_is_described_without_numbers() {
     let mut topology = Topology::default();
     topology.gap("rails", "host", "/sys/class/infiniband: no such folder: no RDMA driver is loaded");
     insta::assert_snapshot!(ProbeText(&topology).to_string());
+}
+
+#[test]
+fn a_wide_terminal_shows_rails_beside_each_other_and_who_shares_a_root_port() {
+    let other = Rail { device: "mlx5_bond_2".into(), ..bonded_rail() };
+    let mut other = Rail { bond: None, ..other };
+    let path = other.pcie.as_mut().unwrap();
+    path.address = "0000:1b:00.0".into();
+    path.hops[0].address = "0000:1b:00.0".into();
+    let topology = Topology {
+        numa: vec![node(0, "0-95,192-287", 1134, 1)],
+        rails: vec![bonded_rail(), other],
+        ..Topology::default()
+    };
+    let text = WideProbeText { topology: &topology, columns: 200 }.to_string();
+    assert!(text.lines().all(|line| line.chars().count() <= 162));
+    assert!(
+        text.lines().any(|line| line.contains("mlx5_bond_1 |") && line.contains("mlx5_bond_2 |")),
+        "{text}"
+    );
+    let shared = "  root port 0000:15:01.0, 15.8 GB/s, is shared by mlx5_bond_1, mlx5_bond_2";
+    assert!(text.lines().any(|line| line == shared), "{text}");
+    assert_eq!(
+        WideProbeText { topology: &topology, columns: 100 }.to_string(),
+        ProbeText(&topology).to_string()
+    );
 }

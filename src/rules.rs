@@ -14,6 +14,7 @@ mod limits;
 mod links;
 mod means;
 mod pcie;
+mod pcie_limits;
 mod rail_imbalance;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -38,6 +39,7 @@ pub struct Rule {
 pub const ALL: &[Rule] = &[
     bond_legs::RULE,
     pcie::RULE,
+    pcie_limits::RULE,
     cross_numa::RULE,
     rail_imbalance::RULE,
     implausible::RULE,

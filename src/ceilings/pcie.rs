@@ -45,12 +45,24 @@ pub fn path_raw_gb_per_s(path: &PciePath) -> Option<f64> {
     slowest_hop(path).map(|(_, raw)| raw)
 }
 
-/// Payload the slowest hop can carry, GB/s: raw × MPS / (MPS + 24).
+/// Payload the slowest hop can carry, GB/s.
 #[must_use]
 pub fn path_payload_gb_per_s(path: &PciePath) -> Option<f64> {
     let (hop, raw) = slowest_hop(path)?;
+    Some(payload_of(hop, raw))
+}
+
+/// Payload a hop can carry as negotiated, GB/s; `None` when speed or width is unknown.
+#[must_use]
+pub fn link_payload_gb_per_s(hop: &Hop) -> Option<f64> {
+    Some(payload_of(hop, link_gb_per_s(hop)?))
+}
+
+/// What TLPs leave of a raw rate on this hop: raw × MPS / (MPS + 24).
+#[must_use]
+pub fn payload_of(hop: &Hop, raw_gb_per_s: f64) -> f64 {
     let payload = f64::from(hop.max_payload_bytes.unwrap_or(USUAL_MAX_PAYLOAD));
-    Some(raw * payload / (payload + f64::from(TLP_OVERHEAD)))
+    raw_gb_per_s * payload / (payload + f64::from(TLP_OVERHEAD))
 }
 
 #[cfg(test)]

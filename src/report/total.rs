@@ -5,7 +5,6 @@ use crate::ceilings;
 use crate::timeline::{HostTimeline, RailSums};
 use probes::model::{Bond, Rail, Topology};
 use serde::Serialize;
-use std::collections::BTreeSet;
 
 /// All rails together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,7 +33,7 @@ impl Totals {
         };
         let seen: Vec<Rail> =
             topology.rails_with_id().map(|(id, rail)| timeline.last_seen(id, rail)).collect();
-        let ports = own_ports(&seen);
+        let ports = ceilings::own_ports(&seen);
         Self {
             rx_gb_per_s: total(RailSums::rx_gb_per_s),
             tx_gb_per_s: total(RailSums::tx_gb_per_s),
@@ -55,34 +54,6 @@ impl Totals {
 /// Payload that the wire carries; without a path MTU its raw rate, which is a bound as well.
 fn wire(rail: &Rail) -> Option<f64> {
     ceilings::line_goodput_gb_per_s(rail).or_else(|| ceilings::line_raw_gb_per_s(rail))
-}
-
-/// ACTIVE rails without the second sight of one and the same port.
-fn own_ports(rails: &[Rail]) -> Vec<&Rail> {
-    let active = || rails.iter().filter(|rail| rail.is_active());
-    let cards: BTreeSet<&str> = active()
-        .filter(|rail| rail.is_vf != Some(true))
-        .filter_map(|rail| rail.system_image_guid.as_deref())
-        .collect();
-    let mut seen = BTreeSet::new();
-    active()
-        .filter(|rail| {
-            let Some(guid) = rail.system_image_guid.as_deref() else {
-                return true;
-            };
-            if rail.is_vf == Some(true) {
-                // a virtual function has the cable of its card, which may be another rail here
-                return !cards.contains(guid) && seen.insert((guid, None, rail.port));
-            }
-            seen.insert((guid, function_of(rail), rail.port))
-        })
-        .collect()
-}
-
-/// Number of the PCI function: `1` of `0000:41:00.1`. Two slots with one card's GUID and the same
-/// function number are two ways to one port (Socket Direct, multi-host); other numbers are other ports.
-fn function_of(rail: &Rail) -> Option<&str> {
-    Some(rail.pcie.as_ref()?.address.rsplit_once('.')?.1)
 }
 
 /// A bond has a cable a leg, as far as legs have a link.

@@ -8,7 +8,7 @@ use super::wording::{list, rounded};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings;
 use crate::timeline::Timeline;
-use probes::model::{Hop, Rail, Topology};
+use probes::model::{Hop, PciePath, Rail, Topology};
 use std::collections::BTreeMap;
 
 /// The rules of this file.
@@ -49,6 +49,12 @@ fn check(topology: &Topology, _: &Timeline, _: &Limits) -> Vec<Finding> {
         }
     }
     links.into_iter().map(|((code, _), link)| link.finding(code)).collect()
+}
+
+/// Whether no link of the path is known to run below what both of its ends can do.
+pub(super) fn is_healthy(path: &PciePath) -> bool {
+    let verdicts = path.hops.iter().enumerate().filter_map(|(at, hop)| verdict(hop, at == 0));
+    verdicts.into_iter().all(|(code, _)| code == CAPPED)
 }
 
 /// `None` where the link runs as well as it could, or where that is not known.

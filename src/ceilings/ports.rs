@@ -1,0 +1,59 @@
+//! Ports with a cable of their own: several functions may be ways to one port.
+
+use probes::model::Rail;
+use std::collections::BTreeSet;
+
+/// ACTIVE rails without the second sight of one and the same port.
+#[must_use]
+pub fn own_ports(rails: &[Rail]) -> Vec<&Rail> {
+    let active = || rails.iter().filter(|rail| rail.is_active());
+    let cards: BTreeSet<&str> = active()
+        .filter(|rail| rail.is_vf != Some(true))
+        .filter_map(|rail| rail.system_image_guid.as_deref())
+        .collect();
+    let mut seen = BTreeSet::new();
+    active()
+        .filter(|rail| {
+            let Some(guid) = rail.system_image_guid.as_deref() else {
+                return true;
+            };
+            if rail.is_vf == Some(true) {
+                // a virtual function has the cable of its card, which may be another rail here
+                return !cards.contains(guid) && seen.insert((guid, None, rail.port));
+            }
+            seen.insert((guid, function_of(rail), rail.port))
+        })
+        .collect()
+}
+
+/// Number of the PCI function: `1` of `0000:41:00.1`. Two slots with one card's GUID and the same
+/// function number are two ways to one port (Socket Direct, multi-host); other numbers are other ports.
+fn function_of(rail: &Rail) -> Option<&str> {
+    Some(rail.pcie.as_ref()?.address.rsplit_once('.')?.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::own_ports;
+    use crate::rules::testing::rail;
+    use probes::model::Rail;
+
+    #[test]
+    fn two_slots_with_one_cards_guid_are_one_port_and_virtual_functions_none() {
+        let card = |device: &str, address: &str| {
+            let mut rail = rail(device);
+            rail.pcie.as_mut().unwrap().address = address.into();
+            rail.system_image_guid = Some("a".into());
+            rail
+        };
+        let vf = Rail { is_vf: Some(true), ..card("mlx5_3", "0000:04:00.2") };
+        let rails = [
+            card("mlx5_0", "0000:04:00.0"),
+            card("mlx5_1", "0000:82:00.0"),
+            card("mlx5_2", "0000:04:00.1"),
+            vf,
+        ];
+        let names: Vec<&str> = own_ports(&rails).into_iter().map(|rail| rail.device.as_str()).collect();
+        assert_eq!(names, ["mlx5_0", "mlx5_2"]);
+    }
+}

@@ -7,17 +7,26 @@ mod bond_legs;
 mod codes;
 mod counters;
 mod cross_numa;
+mod fabric;
 mod finding;
+mod gpu_link;
+mod growth;
 mod host;
 mod implausible;
+mod levels;
 mod limits;
 mod links;
 mod means;
 mod pcie;
 mod pcie_limits;
+mod pcie_settings;
+mod prio;
 mod rail_imbalance;
+mod read_depth;
+mod slow;
 #[cfg(test)]
 pub(crate) mod testing;
+mod unstable;
 mod wording;
 
 pub use codes::{UnknownCode, all_known, codes};
@@ -40,9 +49,17 @@ pub const ALL: &[Rule] = &[
     bond_legs::RULE,
     pcie::RULE,
     pcie_limits::RULE,
+    pcie_settings::RULE,
     cross_numa::RULE,
     rail_imbalance::RULE,
     implausible::RULE,
+    levels::RULE,
+    unstable::RULE,
+    read_depth::RULE,
+    gpu_link::RULE,
+    slow::RULE,
+    fabric::RULE,
+    prio::RULE,
     links::RULE,
     counters::RULE,
     host::RULE,

@@ -1,43 +1,151 @@
-//! `counter-reset`: a byte counter went backwards, and is no wrap.
+//! `counter-na`, `counter-reset`, `counter-saturated`: byte counters that are not there, went backwards or
+//! stand still at their end.
+//!
+//! Widths of the counters of old: IBTA 1.4, 16.1.3.5, `PortCounters`: 4, 8, 16 or 32 bits, and at the maximum
+//! they stop (the kernel shows them as they are, drivers/infiniband/core/sysfs.c, `PORT_PMA_ATTR`).
 
-use super::wording::verb;
+use super::wording::{list, verb};
 use super::{Finding, Limits, Rule, Severity};
-use crate::timeline::Timeline;
-use probes::model::Topology;
+use crate::timeline::{HostTimeline, RailSums, SATURATED_BYTES, Timeline};
+use probes::model::{Rail, RailFrame, RailId, Topology};
+use serde_json::{Map, Value};
 
-/// The rule of this file.
-pub(super) const RULE: Rule = Rule { codes: &["counter-reset"], check };
+/// The rules of this file.
+pub(super) const RULE: Rule = Rule { codes: &["counter-na", "counter-reset", "counter-saturated"], check };
 
 fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
-    topology
-        .rails
-        .iter()
-        .zip(&timeline.local().sums().rails)
-        .filter(|(_, sums)| sums.resets > 0)
-        .map(|(rail, sums)| {
-            Finding::new(
-                "counter-reset",
-                Severity::Info,
-                [&rail.device],
-                format!(
-                    "{}: a byte counter went backwards {} {}; these intervals are left out of the means",
-                    rail.device,
-                    sums.resets,
-                    verb(usize::try_from(sums.resets).unwrap_or(usize::MAX), "time", "times"),
-                ),
-            )
-            .with("resets", sums.resets)
-            .advise(
-                "harmless once (driver reload, firmware reset); find out who clears counters if it goes on",
-            )
-        })
-        .collect()
+    let local = timeline.local();
+    let mut found = Vec::new();
+    for ((id, rail), sums) in topology.rails_with_id().zip(&local.sums().rails) {
+        found.extend(not_available(id, rail, local, sums));
+        found.extend(saturated(id, rail, local));
+        found.extend(reset(rail, sums));
+    }
+    found
+}
+
+/// A direction whose bytes were never readable in the whole session.
+fn not_available(id: RailId, rail: &Rail, local: &HostTimeline, sums: &RailSums) -> Option<Finding> {
+    let read = || local.frames().filter_map(|frame| frame.rails.get(id.0));
+    if read().next().is_none() || read().all(|frame| frame.lost) {
+        return None;
+    }
+    let never =
+        |bytes: fn(&RailFrame) -> Option<u64>, rates: u64| rates == 0 && read().all(|r| bytes(r).is_none());
+    let rx = never(|frame| frame.rx_bytes, sums.rx.count + sums.implausible_rx.count);
+    let tx = never(|frame| frame.tx_bytes, sums.tx.count + sums.implausible_tx.count);
+    let what = match (rx, tx) {
+        (true, true) => "bytes received and sent are",
+        (true, false) => "bytes received are",
+        (false, true) => "bytes sent are",
+        (false, false) => return None,
+    };
+    let device = &rail.device;
+    Some(
+        Finding::new(
+            "counter-na",
+            Severity::Info,
+            [device],
+            format!(
+                "{device}: {what} readable neither in counters/ nor in hw_counters/, so the rate is not known \
+                 (it is not 0)"
+            ),
+        )
+        .with("rx_readable", !rx)
+        .with("tx_readable", !tx)
+        .advise(format!(
+            "see what the driver says: `grep . /sys/class/infiniband/{device}/ports/{}/counters/port_*_data`; \
+             a rate can still be had from a load of our own",
+            rail.port
+        )),
+    )
+}
+
+/// Name below `counters/` and the value at which it stops.
+const STOP_AT: &[(&str, u64)] = &[
+    ("port/local_link_integrity_errors", 0xf),
+    ("port/excessive_buffer_overrun_errors", 0xf),
+    ("port/link_error_recovery", 0xff),
+    ("port/link_downed", 0xff),
+    ("port/port_xmit_constraint_errors", 0xff),
+    ("port/port_rcv_constraint_errors", 0xff),
+    ("port/symbol_error", 0xffff),
+    ("port/port_rcv_errors", 0xffff),
+    ("port/port_rcv_remote_physical_errors", 0xffff),
+    ("port/port_rcv_switch_relay_errors", 0xffff),
+    ("port/port_xmit_discards", 0xffff),
+    ("port/VL15_dropped", 0xffff),
+    ("port/port_xmit_wait", 0xffff_ffff),
+    ("port/port_rcv_packets", 0xffff_ffff),
+    ("port/port_xmit_packets", 0xffff_ffff),
+];
+
+fn saturated(id: RailId, rail: &Rail, local: &HostTimeline) -> Option<Finding> {
+    let newest = |has: fn(&RailFrame) -> bool| {
+        local.frames().rev().filter_map(|frame| frame.rails.get(id.0)).find(|frame| has(frame))
+    };
+    let mut stand: Vec<(&str, u64)> = Vec::new();
+    if let Some(frame) = newest(|frame| frame.rx_bytes.is_some() || frame.tx_bytes.is_some()) {
+        let words = u64::from(u32::MAX);
+        stand.extend((frame.rx_bytes == Some(SATURATED_BYTES)).then_some(("port_rcv_data", words)));
+        stand.extend((frame.tx_bytes == Some(SATURATED_BYTES)).then_some(("port_xmit_data", words)));
+    }
+    let bytes_stand = !stand.is_empty();
+    if let Some(frame) = newest(|frame| !frame.counters.is_empty()) {
+        for (name, value) in rail.counters.iter().zip(&frame.counters) {
+            let stop = STOP_AT.iter().find(|(known, _)| known == name);
+            if let Some((name, stop)) = stop.filter(|(_, stop)| *value == Some(*stop)) {
+                stand.push((name.trim_start_matches("port/"), *stop));
+            }
+        }
+    }
+    if stand.is_empty() {
+        return None;
+    }
+    let device = &rail.device;
+    let names = list(stand.iter().map(|(name, stop)| format!("{name} ({stop})")));
+    let rate = if bytes_stand { ", so its rate is not known" } else { "" };
+    let message = format!(
+        "{device}: {names} {} at the maximum and {} no further{rate}",
+        verb(stand.len(), "stands", "stand"),
+        verb(stand.len(), "counts", "count"),
+    );
+    let values: Map<String, Value> =
+        stand.iter().map(|(name, stop)| ((*name).to_owned(), (*stop).into())).collect();
+    let port = rail.port;
+    Some(
+        Finding::new("counter-saturated", Severity::Warning, [device], message).with("counters", values).advise(
+            format!("set them back and watch what grows: `perfquery -R -C {device} -P {port}` (infiniband-diags, root)"),
+        ),
+    )
+}
+
+fn reset(rail: &Rail, sums: &RailSums) -> Option<Finding> {
+    let resets = sums.resets;
+    (resets > 0).then(|| {
+        Finding::new(
+            "counter-reset",
+            Severity::Info,
+            [&rail.device],
+            format!(
+                "{}: a byte counter went backwards {resets} {}; these intervals are left out of the means",
+                rail.device,
+                verb(usize::try_from(resets).unwrap_or(usize::MAX), "time", "times"),
+            ),
+        )
+        .with("resets", resets)
+        .advise("harmless once (driver reload, firmware reset); find out who clears counters if it goes on")
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Traffic, found, named, rail, two_sockets};
+    use super::super::testing::{Traffic, found, named, rail, session, two_sockets};
     use super::RULE;
+    use crate::rules::{Finding, Limits};
+    use crate::timeline::{SATURATED_BYTES, Timeline};
+    use probes::model::{Frame, Rail, RailFrame, Topology};
+    use std::sync::Arc;
 
     #[test]
     fn a_counter_that_goes_backwards_is_said() {
@@ -46,5 +154,68 @@ mod tests {
         let found = found(&RULE, &two_sockets(vec![rail("mlx5_0"), rail("mlx5_1")]), &traffic);
         assert_eq!(named(&found), ["counter-reset mlx5_0"]);
         assert_eq!(found[0].evidence["resets"], 1);
+    }
+
+    /// Findings on one rail whose frames, a second apart, hold these readings.
+    fn read(counters: &[&str], frames: &[RailFrame]) -> (Timeline, Vec<Finding>) {
+        let rail =
+            Rail { counters: counters.iter().map(|&name| name.to_owned()).collect(), ..rail("mlx5_0") };
+        let topology = two_sockets(vec![rail]);
+        let mut timeline = Timeline::new(Arc::new(session(topology.clone())));
+        for (seq, frame) in frames.iter().enumerate() {
+            let at_ns = seq as u64 * 1_000_000_000;
+            timeline.push(Frame { seq: seq as u64, at_ns, rails: vec![frame.clone()], ..Frame::default() });
+        }
+        let found = (RULE.check)(&topology, &timeline, &Limits::default());
+        (timeline, found)
+    }
+
+    fn bytes(rx_bytes: Option<u64>, tx_bytes: Option<u64>) -> RailFrame {
+        RailFrame { rx_bytes, tx_bytes, ..RailFrame::default() }
+    }
+
+    #[test]
+    fn bytes_that_are_never_readable_are_not_zero() {
+        let (_, found) = read(&[], &[bytes(None, None)]);
+        assert_eq!(named(&found), ["counter-na mlx5_0"]);
+        let (_, found) = read(&[], &[bytes(None, Some(1)), bytes(None, Some(2))]);
+        assert!(found[0].message.starts_with("mlx5_0: bytes received are readable neither"), "{found:?}");
+        // not every frame reads every counter
+        assert_eq!(named(&read(&[], &[bytes(None, None), bytes(Some(0), Some(0))]).1), Vec::<String>::new());
+        let gone = RailFrame { lost: true, ..RailFrame::default() };
+        assert_eq!(named(&read(&[], &[gone]).1), Vec::<String>::new());
+        assert_eq!(named(&found_without_frames()), Vec::<String>::new());
+    }
+
+    fn found_without_frames() -> Vec<Finding> {
+        let topology: Topology = two_sockets(vec![rail("mlx5_0")]);
+        let timeline = Timeline::new(Arc::new(session(topology.clone())));
+        (RULE.check)(&topology, &timeline, &Limits::default())
+    }
+
+    #[test]
+    fn a_counter_of_old_that_stands_at_its_maximum_is_named() {
+        let frame = |symbol_error, link_downed| RailFrame {
+            counters: vec![Some(symbol_error), Some(link_downed)],
+            ..bytes(Some(8), Some(8))
+        };
+        let names = ["port/symbol_error", "port/link_downed"];
+        let (_, found) = read(&names, &[frame(65535, 3), frame(65535, 3)]);
+        assert_eq!(named(&found), ["counter-saturated mlx5_0"]);
+        assert_eq!(
+            found[0].message,
+            "mlx5_0: symbol_error (65535) stands at the maximum and counts no further"
+        );
+        assert_eq!(named(&read(&names, &[frame(255, 254)]).1), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_byte_counter_at_its_maximum_is_no_rail_at_rest() {
+        let full = bytes(Some(SATURATED_BYTES), Some(400));
+        let (timeline, found) = read(&[], &[full.clone(), full]);
+        assert_eq!(named(&found), ["counter-saturated mlx5_0"]);
+        assert!(found[0].message.contains("port_rcv_data (4294967295)"), "{found:?}");
+        let rates = &timeline.local().intervals().last().unwrap().rails[0];
+        assert_eq!((rates.rx_gb_per_s, rates.tx_gb_per_s), (None, Some(0.0)));
     }
 }

@@ -17,6 +17,13 @@ pub struct Limits {
     pub moving_share: f64,
     /// `cross-numa`: share of a process's large mappings on far nodes.
     pub far_memory_share: f64,
+    /// `slow-unexplained`, `relaxed-ordering`: below this share of the lowest ceiling a rail is far below it;
+    /// `gpu-link-limit`: from this share on a link is the limit.
+    pub far_below_share: f64,
+    /// `line-limit`: share of the wire's payload.
+    pub line_share: f64,
+    /// `unstable`: coefficient of variation, 0 to 1.
+    pub variation: f64,
     /// A rate rule needs this much time under load, seconds.
     pub hold_s: f64,
 }
@@ -33,6 +40,9 @@ impl Limits {
             ("leg-share", self.leg_share),
             ("moving-share", self.moving_share),
             ("far-memory-share", self.far_memory_share),
+            ("far-below-share", self.far_below_share),
+            ("line-share", self.line_share),
+            ("variation", self.variation),
         ] {
             // a NaN is in no range, and every comparison with it is false: the rule would be silent
             if !(0.0..=1.0).contains(&share) {
@@ -56,6 +66,9 @@ impl Default for Limits {
             leg_share: 0.80,
             moving_share: 0.05,
             far_memory_share: 0.20,
+            far_below_share: 0.70,
+            line_share: 0.95,
+            variation: 0.25,
             hold_s: 3.0,
         }
     }

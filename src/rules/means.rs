@@ -72,10 +72,42 @@ pub(super) fn in_direction(sums: &LegSums, op: LoadOp) -> Sum {
 /// Three seconds while watching. A stepped session has neither a wall clock nor a simulator behind it;
 /// there three frames do, since its time is whatever the steps say.
 pub(super) fn held(session: &Session, limits: &Limits, sum: &Sum) -> bool {
-    let stepped = session.started_unix_ms.is_none() && session.simulated.is_none();
     // times of live samples are never round: a three-second run is a little short of three seconds
     let long_enough = sum.ns >= limits.hold_s * 1e9 * 0.99;
-    sum.count > 0 && (long_enough || (stepped && sum.count >= STEPPED_INTERVALS))
+    sum.count > 0 && (long_enough || (session.is_stepped() && sum.count >= STEPPED_INTERVALS))
+}
+
+/// Mean rate of a rail under load in the load's direction, GB/s: payload where the load is ours, else what the
+/// NIC counted; over the last minute, or over the session where that shows too little. `None` where neither
+/// was long enough to judge.
+pub(super) fn under_load(id: RailId, timeline: &Timeline, limits: &Limits, op: LoadOp) -> Option<f64> {
+    [Over::Window, Over::Session].into_iter().find_map(|over| {
+        let means = UnderLoad::of(timeline.local(), id, over);
+        let long_enough = |sum: &Sum| held(timeline.session(), limits, sum);
+        let sums = [means.load, means.counted_in(op)];
+        sums.iter().find(|sum| long_enough(sum)).and_then(Sum::mean_gb_per_s)
+    })
+}
+
+/// What the NIC counted in good intervals, whether or not a load covered them.
+pub(super) fn counted(timeline: &HostTimeline, id: RailId, over: Over) -> LegSums {
+    let mut sums = LegSums::default();
+    match over {
+        Over::Session => {
+            if let Some(rail) = timeline.sums().rails.get(id.0) {
+                (sums.rx, sums.tx) = (rail.rx, rail.tx);
+            }
+        }
+        Over::Window => {
+            for rates in timeline.intervals().filter_map(|interval| interval.rails.get(id.0)) {
+                if rates.quality == Quality::Good {
+                    sums.rx.add(rates.rx_gb_per_s, rates.counted_ns);
+                    sums.tx.add(rates.tx_gb_per_s, rates.counted_ns);
+                }
+            }
+        }
+    }
+    sums
 }
 
 /// The load of the newest frame in the last minute that had one.

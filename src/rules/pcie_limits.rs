@@ -118,13 +118,13 @@ fn shared(rails: &[Rail]) -> Vec<Finding> {
         };
         let hops = rail.pcie.as_ref().map_or(&[][..], |path| &path.hops);
         for (at, hop) in hops.iter().enumerate() {
-            let link = links.entry(link_of(hop)).or_default();
-            link.hop.get_or_insert(hop);
-            link.rails.push(rail);
+            let at_link = links.entry(link_of(hop)).or_default();
+            at_link.hop.get_or_insert(hop);
+            at_link.rails.push(rail);
             match at.checked_sub(1) {
-                None => link.line_gb_per_s += line,
+                None => at_link.line_gb_per_s += line,
                 Some(below) => {
-                    link.below.insert(link_of(&hops[below]));
+                    at_link.below.insert(link_of(&hops[below]));
                 }
             }
         }

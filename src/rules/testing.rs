@@ -35,7 +35,7 @@ pub(crate) fn rail(device: &str) -> Rail {
 pub(crate) fn hop(address: &str, gt_per_s: f64, width: u32) -> Hop {
     Hop {
         address: address.into(),
-        upstream: Some("0000:40:01.0".into()),
+        upstream: Some(port_above(address)),
         current_gt_per_s: Some(gt_per_s),
         current_width: Some(width),
         max_gt_per_s: Some(gt_per_s),
@@ -44,6 +44,12 @@ pub(crate) fn hop(address: &str, gt_per_s: f64, width: u32) -> Hop {
         upstream_max_width: Some(width),
         max_payload_bytes: Some(256),
     }
+}
+
+/// `0000:40:01.0` above `0000:41:00.0`: cards on other buses hang on other ports.
+fn port_above(address: &str) -> String {
+    let bus = address.get(5..7).and_then(|bus| u8::from_str_radix(bus, 16).ok());
+    format!("0000:{:02x}:01.0", bus.unwrap_or(0x41).saturating_sub(1))
 }
 
 /// A rail of 2 × 200G in an active 802.3ad bond.
@@ -200,6 +206,22 @@ pub(crate) fn timeline(topology: Topology, traffic: &Traffic) -> Timeline {
     timeline
 }
 
+/// A session of the first rail alone: 2 GB/s come in, and its further counters take these values, a row a second.
+pub(crate) fn counted(topology: &Topology, rows: &[Vec<u64>]) -> Timeline {
+    let mut timeline = Timeline::new(Arc::new(session(topology.clone())));
+    for (seq, row) in rows.iter().enumerate() {
+        let seq = seq as u64;
+        let read = RailFrame {
+            rx_bytes: Some(seq * 2_000_000_000),
+            tx_bytes: Some(0),
+            counters: row.iter().copied().map(Some).collect(),
+            ..RailFrame::default()
+        };
+        timeline.push(Frame { seq, at_ns: seq * SECOND_NS, rails: vec![read], ..Frame::default() });
+    }
+    timeline
+}
+
 #[expect(clippy::cast_possible_truncation, reason = "rates of tests are small")]
 fn bytes_of(gb_per_s: f64) -> i64 {
     (gb_per_s * 1e9) as i64
@@ -208,6 +230,11 @@ fn bytes_of(gb_per_s: f64) -> i64 {
 /// What one rule finds in this session.
 pub(crate) fn found(rule: &Rule, topology: &Topology, traffic: &Traffic) -> Vec<Finding> {
     (rule.check)(topology, &timeline(topology.clone(), traffic), &Limits::default())
+}
+
+/// What one rule finds in this timeline.
+pub(crate) fn found_in(rule: &Rule, topology: &Topology, timeline: &Timeline) -> Vec<Finding> {
+    (rule.check)(topology, timeline, &Limits::default())
 }
 
 /// Code and devices of findings, side by side: `pcie-downgraded mlx5_2`.

@@ -96,6 +96,8 @@ fn captured(root: &Root, netdev: &str) -> Result<Vec<(String, u64)>, ReadError> 
 pub(super) fn tells_of_trouble(name: &str) -> bool {
     const WORDS: &[&str] = &[
         "pause",
+        "xoff",
+        "pfc",
         "discard",
         "error",
         "_err",

@@ -94,3 +94,11 @@ pub struct Load {
     #[serde(default)]
     pub perf_gaps: BTreeMap<String, String>,
 }
+
+impl Load {
+    /// Whether it drives the named device.
+    #[must_use]
+    pub fn drives(&self, device: &str) -> bool {
+        self.devices.is_empty() || self.devices.iter().any(|driven| driven == device)
+    }
+}

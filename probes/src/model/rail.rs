@@ -94,4 +94,10 @@ impl Rail {
     pub fn is_active(&self) -> bool {
         self.state.as_deref() == Some("ACTIVE")
     }
+
+    /// Whether the host's CPUs move the data (soft-RoCE, soft-iWARP), and no card of the rail's own.
+    #[must_use]
+    pub fn is_software(&self) -> bool {
+        matches!(self.driver.as_deref(), Some("rdma_rxe" | "siw"))
+    }
 }

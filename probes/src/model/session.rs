@@ -40,4 +40,10 @@ impl Session {
     pub fn topology(&self) -> &Topology {
         self.hosts.first().expect("a session has at least one host")
     }
+
+    /// Whether it is a copied tree stepped in virtual time: neither a wall clock nor a simulator stands behind it.
+    #[must_use]
+    pub fn is_stepped(&self) -> bool {
+        self.started_unix_ms.is_none() && self.simulated.is_none()
+    }
 }

@@ -1,0 +1,223 @@
+//! `ecn-cnp`, `retransmit`, `rx-pause`, `tx-pause`, `link-errors`: what counters say about the fabric.
+//!
+//! All of them fire on growth during the session only, by any amount: totals since boot prove nothing.
+//! What each counter means: counters.rst of mlx5 (`Documentation/networking/device_drivers/ethernet/mellanox`),
+//! the `rdma_stat_desc` tables of the other drivers in drivers/infiniband, IBTA 1.4, 16.1.3.5.
+
+mod names;
+
+use super::growth::{Grown, Growth};
+use super::means::{OVER, Over};
+use super::wording::list;
+use super::{Finding, Limits, Rule, Severity};
+use crate::timeline::Timeline;
+use probes::model::{Rail, Topology};
+use serde_json::{Map, Value};
+
+/// The rules of this file.
+pub(super) const RULE: Rule =
+    Rule { codes: &["ecn-cnp", "retransmit", "rx-pause", "tx-pause", "link-errors"], check };
+
+/// One kind of trouble.
+struct Trouble {
+    code: &'static str,
+    /// What it means, before the counters.
+    says: &'static str,
+    /// Which counters tell of it.
+    tells: fn(&str) -> bool,
+    advice: fn(&Rail) -> String,
+}
+
+const TROUBLES: &[Trouble] = &[
+    Trouble {
+        code: "ecn-cnp",
+        says: "the fabric signals congestion (ECN marks, congestion notifications)",
+        tells: names::is_congestion,
+        advice: |_| {
+            "find the crowded link: many senders to one receiver, or two flows hashed onto one uplink; look at \
+             the switch's ECN counters along the path"
+                .to_owned()
+        },
+    },
+    Trouble {
+        code: "retransmit",
+        says: "packets were lost and sent again",
+        tells: names::is_loss,
+        advice: |rail| {
+            format!(
+                "check that PFC covers the priority RDMA rides in, at both ends and on every switch: `mlnx_qos -i {}` \
+                 or `dcb pfc show dev {0}`; look for drops on the switch ports, and for bad cables",
+                netdev(rail)
+            )
+        },
+    },
+    Trouble {
+        code: "rx-pause",
+        says: "pause frames were received: the switch or the peer throttles what this host sends",
+        tells: names::is_pause_received,
+        advice: |rail| {
+            format!(
+                "find who cannot keep up: follow the pauses from the switch port; `ethtool -S {} | grep pause`",
+                netdev(rail)
+            )
+        },
+    },
+    Trouble {
+        code: "tx-pause",
+        says: "this host cannot take what arrives and says so (pauses sent, packets discarded)",
+        tells: names::is_pause_sent,
+        advice: |rail| {
+            format!(
+                "look at this host, not at the fabric: PCIe link, placement (buffers on the rail's node), IOMMU, \
+                 memory bandwidth; `ethtool -S {} | grep -E 'pause|discard|stalled'`",
+                netdev(rail)
+            )
+        },
+    },
+    Trouble {
+        code: "link-errors",
+        says: "the link damages packets (symbol, FEC or CRC errors)",
+        tells: names::is_damage,
+        advice: |rail| {
+            format!(
+                "clean or change cable and transceiver; `ethtool -m {0}`, `mlxlink -d {1} -c`, and the same at the \
+                 switch port",
+                netdev(rail),
+                rail.device
+            )
+        },
+    },
+];
+
+fn netdev(rail: &Rail) -> &str {
+    rail.netdev.as_deref().unwrap_or("NETDEV")
+}
+
+fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
+    let local = timeline.local();
+    let mut found = Vec::new();
+    for (id, rail) in topology.rails_with_id() {
+        let growth = Growth::of(id, rail, local);
+        found.extend(TROUBLES.iter().filter_map(|trouble| trouble.judge(rail, &growth)));
+    }
+    found
+}
+
+/// More names than this make a message unreadable; the evidence has them all.
+const MOST_NAMED: usize = 4;
+
+impl Trouble {
+    fn judge(&self, rail: &Rail, growth: &Growth<'_>) -> Option<Finding> {
+        let mut over = Over::Window;
+        let mut grown = growth.grown(over, self.tells);
+        if grown.is_empty() {
+            over = Over::Session;
+            grown = growth.grown(over, self.tells);
+        }
+        if grown.is_empty() {
+            return None;
+        }
+        let seconds = growth.seconds(over);
+        let each =
+            |grown: &Grown<'_>| format!("{} +{}{}", grown.short(), grown.by, per_second(grown.by, seconds));
+        let mut named: Vec<String> = grown.iter().take(MOST_NAMED).map(each).collect();
+        if let Some(more) = grown.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+            named.push(format!("{more} more"));
+        }
+        let past = if over == Over::Session { OVER } else { "" };
+        let message = format!("{}: {}: {}{past}", rail.device, self.says, list(named));
+        let growths: Map<String, Value> =
+            grown.iter().map(|grown| (grown.short().to_owned(), grown.by.into())).collect();
+        Some(
+            Finding::new(self.code, Severity::Warning, [&rail.device], message)
+                .with("growth", growths)
+                .with("seconds", super::wording::rounded(seconds))
+                .with("limit_growth", 0)
+                .advise((self.advice)(rail)),
+        )
+    }
+}
+
+/// ` (5200/s)`; nothing below one a second.
+fn per_second(by: u64, seconds: f64) -> String {
+    let rate = by as f64 / seconds;
+    if rate >= 1.0 && rate.is_finite() { format!(" ({rate:.0}/s)") } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{counted, found_in, named, rail, two_sockets};
+    use super::RULE;
+    use crate::rules::Finding;
+    use probes::model::Rail;
+
+    /// Findings on one rail whose counter takes these values, a second apart.
+    fn grows(name: &str, values: &[u64]) -> Vec<Finding> {
+        let rail = Rail { counters: vec![name.to_owned()], netdev: Some("eth0".into()), ..rail("mlx5_0") };
+        let topology = two_sockets(vec![rail]);
+        let rows: Vec<Vec<u64>> = values.iter().map(|&value| vec![value]).collect();
+        found_in(&RULE, &topology, &counted(&topology, &rows))
+    }
+
+    fn code(name: &str) -> String {
+        named(&grows(name, &[7, 8])).join(" ")
+    }
+
+    #[test]
+    fn each_counter_that_grows_has_its_meaning() {
+        for (name, said) in [
+            ("hw/np_cnp_sent", "ecn-cnp mlx5_0"),
+            ("hw/rx_ecn_marked_pkts", "ecn-cnp mlx5_0"),
+            ("hw/out_of_sequence", "retransmit mlx5_0"),
+            ("hw/local_ack_timeout_err", "retransmit mlx5_0"),
+            ("hw/to_retransmits", "retransmit mlx5_0"),
+            ("eth/rx_prio3_pause", "rx-pause mlx5_0"),
+            ("eth/rx_pause_ctrl_phy", "rx-pause mlx5_0"),
+            ("eth/tx_prio3_pause", "tx-pause mlx5_0"),
+            ("eth/rx_discards_phy", "tx-pause mlx5_0"),
+            ("port/symbol_error", "link-errors mlx5_0"),
+            ("eth/rx_crc_errors_phy", "link-errors mlx5_0"),
+        ] {
+            assert_eq!(code(name), said, "{name}");
+        }
+    }
+
+    #[test]
+    fn counters_of_ordinary_life_are_no_trouble() {
+        for name in [
+            "hw/rx_read_requests",
+            "hw/lifespan",
+            "hw/rnr_nak_retry_err",
+            "eth/rx_corrected_bits_phy",
+            "eth/rx_err_lane_0_phy",
+            "eth/rx_prio3_bytes",
+            "eth/rx_prio3_pause_transition",
+            "port/port_xmit_wait",
+            "port/port_rcv_packets",
+        ] {
+            assert_eq!(code(name), "", "{name}");
+        }
+    }
+
+    #[test]
+    fn totals_since_boot_prove_nothing() {
+        assert_eq!(named(&grows("hw/out_of_sequence", &[6_140_236; 4])), Vec::<String>::new());
+    }
+
+    #[test]
+    fn growth_is_told_with_its_rate_and_whether_it_is_over() {
+        let found = grows("hw/out_of_sequence", &[120_000, 125_200, 130_400]);
+        assert_eq!(
+            found[0].message,
+            "mlx5_0: packets were lost and sent again: out_of_sequence +10400 (5200/s)"
+        );
+        assert_eq!(found[0].evidence["growth"]["out_of_sequence"], 10400);
+        let mut values = vec![5, 9];
+        values.extend([9; 70]);
+        let found = grows("hw/out_of_sequence", &values);
+        assert!(
+            found[0].message.ends_with("+4, over the whole session, not in its last minute"),
+            "{found:?}"
+        );
+    }
+}

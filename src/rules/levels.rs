@@ -1,0 +1,119 @@
+//! `above-port`, `line-limit`: a rail at, or above, what its wire carries.
+//!
+//! Rates are means of good intervals over the last minute (over the session where that shows too little), in
+//! the busier direction, as the NIC counted them. `line-limit` from 95 % of the wire's payload on;
+//! `above-port` above 1.02 × the wire's raw rate where the PCIe path's limit is known (above that the rate is
+//! `implausible`).
+
+use super::means::{Over, counted, held};
+use super::wording::{list, rate, rounded};
+use super::{Finding, Limits, Rule, Severity};
+use crate::ceilings;
+use crate::timeline::{LegSums, Timeline};
+use probes::model::{Rail, Topology};
+use serde_json::{Map, Value};
+
+/// The rules of this file.
+pub(super) const RULE: Rule = Rule { codes: &["above-port", "line-limit"], check };
+
+/// Above this much of the raw line rate the bytes did not come over this port.
+const ABOVE: f64 = 1.02;
+
+fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
+    let mut full: Vec<(Rail, f64, f64)> = Vec::new();
+    let mut found = Vec::new();
+    for (id, surveyed) in topology.rails_with_id() {
+        let rail = timeline.local().last_seen(id, surveyed);
+        let busier = |sums: &LegSums| {
+            [sums.rx, sums.tx]
+                .iter()
+                .filter(|sum| held(timeline.session(), limits, sum))
+                .filter_map(crate::timeline::Sum::mean_gb_per_s)
+                .reduce(f64::max)
+        };
+        let means = |over| busier(&counted(timeline.local(), id, over));
+        let Some(gb) = means(Over::Window).or_else(|| means(Over::Session)) else { continue };
+        let Some(raw) = ceilings::line_raw_gb_per_s(&rail) else { continue };
+        if gb > ABOVE * raw {
+            found.extend(above(&rail, gb, raw));
+        } else if let Some(line) = ceilings::line_goodput_gb_per_s(&rail)
+            && gb >= limits.line_share * line
+        {
+            full.push((rail, gb, line));
+        }
+    }
+    found.extend(at_the_wire(&full, limits));
+    found
+}
+
+fn above(rail: &Rail, gb: f64, raw: f64) -> Option<Finding> {
+    let pcie = ceilings::path_raw_gb_per_s(rail.pcie.as_ref()?)?;
+    let message = format!(
+        "{}: {} GB/s, more than the {raw:.1} GB/s of its wire and less than the {pcie:.1} GB/s of its PCIe path: \
+         some of it did not leave this host",
+        rail.device,
+        rate(gb),
+    );
+    Some(
+        Finding::new("above-port", Severity::Info, [&rail.device], message)
+            .with("rate_gb_per_s", rounded(gb))
+            .with("line_raw_gb_per_s", rounded(raw))
+            .with("pcie_raw_gb_per_s", rounded(pcie))
+            .with("limit_share", ABOVE)
+            .advise(
+                "loopback inside the card is counted here too (`ethtool -S NETDEV | grep loopback`); quote the \
+                 port's own bytes (`rx_bytes_phy`) as the fabric's figure",
+            ),
+    )
+}
+
+fn at_the_wire(full: &[(Rail, f64, f64)], limits: &Limits) -> Option<Finding> {
+    let names: Vec<&str> = full.iter().map(|(rail, ..)| rail.device.as_str()).collect();
+    let (_, slowest, line) = full.iter().min_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2)))?;
+    let (share, limit) = (slowest / line * 100.0, limits.line_share * 100.0);
+    let message = format!(
+        "{}: at the wire: {} of {line:.1} GB/s, {share:.0} % (from {limit:.0} %); only a faster port would do more",
+        list(names.iter().copied()),
+        rate(*slowest),
+    );
+    let rates: Map<String, Value> =
+        full.iter().map(|(rail, gb, _)| (rail.device.clone(), rounded(*gb).into())).collect();
+    Some(
+        Finding::new("line-limit", Severity::Info, names, message)
+            .with("rates_gb_per_s", rates)
+            .with("line_gb_per_s", rounded(*line))
+            .with("limit_share", limits.line_share)
+            .advise("nothing to mend"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Traffic, found, named, rail, two_sockets};
+    use super::RULE;
+
+    fn codes(rx_gb_per_s: f64) -> Vec<String> {
+        named(&found(&RULE, &two_sockets(vec![rail("mlx5_0")]), &Traffic::loaded(&[rx_gb_per_s])))
+    }
+
+    #[test]
+    fn a_full_wire_is_worth_knowing_and_a_half_full_one_is_not() {
+        assert_eq!(codes(48.5), ["line-limit mlx5_0"]);
+        assert_eq!(codes(40.0), Vec::<String>::new());
+    }
+
+    #[test]
+    fn more_than_the_wire_did_not_come_over_it() {
+        assert_eq!(codes(54.5), ["above-port mlx5_0"]);
+        // above the PCIe path it is a measurement error, and named as one elsewhere
+        assert_eq!(codes(89.4), Vec::<String>::new());
+    }
+
+    #[test]
+    fn without_a_known_pcie_path_nothing_is_above_the_port() {
+        let mut rail = rail("mlx5_0");
+        rail.pcie = None;
+        let found = found(&RULE, &two_sockets(vec![rail]), &Traffic::loaded(&[54.5]));
+        assert_eq!(named(&found), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,119 @@
+//! `prio`: RDMA rides in a priority that no flow control covers.
+//!
+//! Fires when, over the session, more than half as many bytes as RDMA received ran in priorities without a
+//! pause counter of their own, less than half in those that have one, and there are such. A driver has
+//! `rx_prioN_pause` only for priorities with PFC (counters.rst of mlx5: "available only if PFC was enabled on
+//! priority N"). Netdevs that show no PFC at all are left alone: that may be meant so.
+
+use super::growth::Growth;
+use super::means::Over;
+use super::wording::{list, rounded};
+use super::{Finding, Limits, Rule, Severity};
+use crate::timeline::Timeline;
+use probes::model::{Rail, Topology};
+use std::collections::BTreeSet;
+
+/// The rule of this file.
+pub(super) const RULE: Rule = Rule { codes: &["prio"], check };
+
+/// Share of the RDMA bytes that decides which priority they ride in.
+const HALF: f64 = 0.5;
+/// Less than this is chatter.
+const LEAST_BYTES: f64 = 1e6;
+
+fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
+    let local = timeline.local();
+    let mut found = Vec::new();
+    for ((id, rail), sums) in topology.rails_with_id().zip(&local.sums().rails) {
+        let growth = Growth::of(id, rail, local);
+        let rides = |direction: &str, bytes: f64| uncovered(rail, &growth, direction, bytes);
+        found.extend(rides("rx", sums.rx.bytes).or_else(|| rides("tx", sums.tx.bytes)));
+    }
+    found
+}
+
+fn uncovered(rail: &Rail, growth: &Growth<'_>, direction: &str, rdma_bytes: f64) -> Option<Finding> {
+    if rdma_bytes < LEAST_BYTES {
+        return None;
+    }
+    let covered: BTreeSet<u32> = rail.counters.iter().filter_map(|name| priority(name, "_pause")).collect();
+    if covered.is_empty() {
+        return None;
+    }
+    let prefix = format!("eth/{direction}_prio");
+    let grown =
+        growth.grown(Over::Session, |name| name.starts_with(&prefix) && priority(name, "_bytes").is_some());
+    let bytes_in = |is_covered: bool| -> u64 {
+        let which = |name: &str| priority(name, "_bytes").is_some_and(|p| covered.contains(&p) == is_covered);
+        grown.iter().filter(|grown| which(grown.name)).map(|grown| grown.by).sum()
+    };
+    let (safe, bare) = (bytes_in(true) as f64, bytes_in(false) as f64);
+    if safe >= HALF * rdma_bytes || bare < HALF * rdma_bytes {
+        return None;
+    }
+    // most growth comes first
+    let busiest = grown.iter().find_map(|g| priority(g.name, "_bytes").filter(|p| !covered.contains(p)))?;
+    let names = list(covered.iter().map(u32::to_string));
+    let netdev = rail.netdev.as_deref().unwrap_or("NETDEV");
+    let message = format!(
+        "{}: RDMA rides in priority {busiest}, which has no flow control (PFC is on {names}): {:.1} GB there, \
+         {:.1} GB where PFC is",
+        rail.device,
+        bare / 1e9,
+        safe / 1e9,
+    );
+    Some(
+        Finding::new("prio", Severity::Info, [&rail.device], message)
+            .with("priority", busiest)
+            .with("pfc_priorities", covered.iter().copied().collect::<Vec<u32>>())
+            .with("gb_without_pfc", rounded(bare / 1e9))
+            .with("gb_with_pfc", rounded(safe / 1e9))
+            .advise(format!(
+                "have the sender mark its traffic for a lossless priority (traffic class of the queue pair, or \
+                 `cma_roce_tos -d {} -t TOS`), trust DSCP (`mlnx_qos -i {netdev} --trust dscp`), and hold it \
+                 against `dcb pfc show dev {netdev}`",
+                rail.device
+            )),
+    )
+}
+
+/// `3` of `eth/rx_prio3_bytes`.
+fn priority(name: &str, end: &str) -> Option<u32> {
+    let (_, rest) = name.strip_suffix(end)?.split_once("_prio")?;
+    rest.trim_start_matches('_').parse().ok().filter(|priority| *priority < 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{counted, found_in, named, rail, two_sockets};
+    use super::RULE;
+    use probes::model::Rail;
+
+    /// Findings when 2 GB of RDMA arrive a second and these bytes are counted per priority.
+    fn codes(names: &[&str], bytes_a_second: &[u64]) -> Vec<String> {
+        let counters = names.iter().map(|name| format!("eth/{name}")).collect();
+        let topology = two_sockets(vec![Rail { counters, ..rail("mlx5_0") }]);
+        let rows: Vec<Vec<u64>> =
+            (0..4).map(|second| bytes_a_second.iter().map(|bytes| bytes * second).collect()).collect();
+        named(&found_in(&RULE, &topology, &counted(&topology, &rows)))
+    }
+
+    const NAMES: [&str; 3] = ["rx_prio0_bytes", "rx_prio3_bytes", "rx_prio3_pause"];
+
+    #[test]
+    fn bytes_outside_the_lossless_priority_are_named() {
+        assert_eq!(codes(&NAMES, &[2_100_000_000, 0, 0]), ["prio mlx5_0"]);
+    }
+
+    #[test]
+    fn bytes_in_the_lossless_priority_are_fine_whatever_else_is_on_the_wire() {
+        assert_eq!(codes(&NAMES, &[2_100_000_000, 2_100_000_000, 0]), Vec::<String>::new());
+        assert_eq!(codes(&NAMES, &[3000, 2_100_000_000, 0]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn without_any_pfc_or_any_bytes_per_priority_nothing_is_said() {
+        assert_eq!(codes(&["rx_prio0_bytes", "rx_prio3_bytes"], &[2_100_000_000, 0]), Vec::<String>::new());
+        assert_eq!(codes(&["rx_prio3_pause"], &[0]), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,104 @@
+//! `read-depth`: few READs outstanding per queue pair, though the device can do more.
+//!
+//! A queue pair keeps at most `max_rd_atomic` READs on the wire (IBTA 1.4, 9.4.4); below 8 of them latency
+//! bounds the rate long before the wire does. Fires when a READ load uses fewer than 8 and the device can do
+//! more than it uses. Which depth is in use only the load tells: ours per thread, a described one in its file.
+
+use super::means::latest_load;
+use super::wording::{list, verb};
+use super::{Finding, Limits, Rule, Severity};
+use crate::timeline::Timeline;
+use probes::model::{Load, LoadOp, Rail, Topology};
+use std::collections::BTreeMap;
+
+/// The rule of this file.
+pub(super) const RULE: Rule = Rule { codes: &["read-depth"], check };
+
+/// Fewest outstanding READs that keep a wire of today busy at ordinary round trips.
+const ENOUGH: u32 = 8;
+
+fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
+    let Some(load) = latest_load(timeline).filter(|load| load.op == LoadOp::Read) else {
+        return Vec::new();
+    };
+    let mut alike: BTreeMap<(u32, u32), Vec<&str>> = BTreeMap::new();
+    for rail in topology.rails.iter().filter(|rail| load.drives(&rail.device)) {
+        let can = load.device_read_depth.or(rail.max_read_depth);
+        let (Some(used), Some(can)) = (in_use(load, rail), can) else { continue };
+        if used < ENOUGH && can > used {
+            alike.entry((used, can)).or_default().push(&rail.device);
+        }
+    }
+    alike.into_iter().map(|((used, can), devices)| finding(load, used, can, devices)).collect()
+}
+
+/// The depth of the rail's own threads where the load has any, else of the load.
+fn in_use(load: &Load, rail: &Rail) -> Option<u32> {
+    let threads = load.workers.iter().filter(|worker| worker.device == rail.device);
+    threads.filter_map(|worker| worker.read_depth).min().or(load.read_depth)
+}
+
+fn finding(load: &Load, used: u32, can: u32, mut devices: Vec<&str>) -> Finding {
+    devices.dedup();
+    let message = format!(
+        "{}: READ depth {used}: each queue pair keeps only {used} {} on the wire, the device can do {can} \
+         (limit {ENOUGH})",
+        list(devices.iter().copied()),
+        verb(used as usize, "READ", "READs"),
+    );
+    let advice = "set max_rd_atomic of the queue pairs to the device's maximum (`ib_read_bw -o 16`, \
+                  `railscope load --read-depth 16`), at both ends; more queue pairs help too";
+    Finding::new("read-depth", Severity::Warning, devices, message)
+        .with("read_depth", used)
+        .with("device_read_depth", can)
+        .with("limit_read_depth", ENOUGH)
+        .with("queue_pairs", load.qps)
+        .advise(advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Traffic, described, found, named, rail, two_sockets};
+    use super::RULE;
+    use probes::model::{Load, LoadOp, Rail, Worker};
+
+    fn codes(load: Load, device_can: Option<u32>) -> Vec<String> {
+        let rails = ["mlx5_0", "mlx5_1"].map(|d| Rail { max_read_depth: device_can, ..rail(d) });
+        let traffic = Traffic { load: Some(load), ..Traffic::loaded(&[21.1, 21.1]) };
+        named(&found(&RULE, &two_sockets(rails.into()), &traffic))
+    }
+
+    fn deep(op: LoadOp, read_depth: Option<u32>) -> Load {
+        Load { read_depth, devices: vec!["mlx5_0".into()], ..described(op) }
+    }
+
+    #[test]
+    fn one_outstanding_read_where_sixteen_could_be_is_named() {
+        assert_eq!(codes(deep(LoadOp::Read, Some(1)), Some(16)), ["read-depth mlx5_0"]);
+        let told = Load { device_read_depth: Some(16), ..deep(LoadOp::Read, Some(1)) };
+        assert_eq!(codes(told, None), ["read-depth mlx5_0"]);
+    }
+
+    #[test]
+    fn enough_depth_a_device_that_can_no_more_and_a_write_are_fine() {
+        let quiet = Vec::<String>::new();
+        assert_eq!(codes(deep(LoadOp::Read, Some(8)), Some(16)), quiet);
+        assert_eq!(codes(deep(LoadOp::Read, Some(4)), Some(4)), quiet);
+        assert_eq!(codes(deep(LoadOp::Read, Some(1)), None), quiet);
+        assert_eq!(codes(deep(LoadOp::Read, None), Some(16)), quiet);
+        assert_eq!(codes(deep(LoadOp::Write, Some(1)), Some(16)), quiet);
+    }
+
+    #[test]
+    fn our_own_threads_are_judged_by_their_own_depth() {
+        let worker = |device: &str, depth| Worker {
+            device: device.into(),
+            cpus: None,
+            buffer_node: None,
+            read_depth: Some(depth),
+        };
+        let workers = vec![worker("mlx5_0", 16), worker("mlx5_1", 4)];
+        let load = Load { read_depth: Some(4), workers, ..described(LoadOp::Read) };
+        assert_eq!(codes(load, Some(16)), ["read-depth mlx5_1"]);
+    }
+}

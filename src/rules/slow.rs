@@ -1,0 +1,153 @@
+//! `slow-unexplained`: a rail is far below what it could do, and nothing that was found on it says why.
+//!
+//! Fires under load, when the mean in the load's direction is below 70 % of the rail's lowest ceiling and no
+//! other finding on the rail is a reason. Left alone: software devices (the CPU bounds them, not the card),
+//! ports that are not ACTIVE, and loads whose window is too small to tell: fewer bytes on the wire than the
+//! ceiling brings in 20 µs, a long round trip in one room.
+
+use super::means::{latest_load, under_load};
+use super::wording::{list, rate, rounded};
+use super::{Finding, Limits, Rule, Severity};
+use crate::ceilings::Ceilings;
+use crate::timeline::Timeline;
+use probes::model::{Load, LoadOp, Rail, Topology};
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// The rule of this file.
+pub(super) const RULE: Rule = Rule { codes: &["slow-unexplained"], check };
+
+/// Findings that are no reason for a low rate, and leave none open: remarks, and what the ceiling already counts.
+const NO_REASON: [&str; 12] = [
+    "above-port",
+    "counter-na",
+    "counter-reset",
+    "counter-saturated",
+    "fw-differs",
+    "gpudirect",
+    "lag-mode",
+    "line-limit",
+    "memlock",
+    "mtu",
+    "numa-balancing",
+    "prio",
+];
+
+/// A long round trip in one room, seconds.
+const LONG_ROUND_TRIP_S: f64 = 20e-6;
+/// READs a queue pair keeps outstanding where the load does not tell: what devices do by default.
+const USUAL_READ_DEPTH: u32 = 16;
+
+fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
+    let Some(load) = latest_load(timeline) else { return Vec::new() };
+    let slow: Vec<(&str, f64, f64)> = topology
+        .rails_with_id()
+        .filter(|(_, rail)| load.drives(&rail.device) && !rail.is_software())
+        .filter_map(|(id, surveyed)| {
+            let rail = timeline.local().last_seen(id, surveyed);
+            let ceiling = Ceilings::of(&rail).lowest().filter(|_| rail.is_active())?;
+            let gb = under_load(id, timeline, limits, load.op)?;
+            let slow = gb < limits.far_below_share * ceiling && window_is_ample(load, &rail, ceiling);
+            slow.then_some((surveyed.device.as_str(), gb, ceiling))
+        })
+        .collect();
+    if slow.is_empty() {
+        return Vec::new();
+    }
+    let others = super::ALL.iter().filter(|rule| rule.codes != RULE.codes);
+    let reasons: Vec<Finding> = others.flat_map(|rule| (rule.check)(topology, timeline, limits)).collect();
+    let explained: BTreeSet<&str> = reasons
+        .iter()
+        .filter(|finding| !NO_REASON.contains(&&*finding.code))
+        .flat_map(|finding| finding.devices.iter().map(String::as_str))
+        .collect();
+    let slow: Vec<_> = slow.into_iter().filter(|(device, ..)| !explained.contains(device)).collect();
+    finding(&slow, limits).into_iter().collect()
+}
+
+/// Whether so much is on the wire that latency cannot be the reason; unknown sizes count as ample.
+fn window_is_ample(load: &Load, rail: &Rail, ceiling_gb_per_s: f64) -> bool {
+    let depth = match load.op {
+        LoadOp::Read => {
+            let threads = load.workers.iter().filter(|worker| worker.device == rail.device);
+            threads
+                .filter_map(|worker| worker.read_depth)
+                .min()
+                .or(load.read_depth)
+                .or(Some(USUAL_READ_DEPTH))
+        }
+        LoadOp::Write => load.depth,
+    };
+    let (Some(size), Some(qps), Some(depth)) = (load.size_bytes, load.qps, depth) else { return true };
+    size as f64 * f64::from(qps) * f64::from(depth) >= ceiling_gb_per_s * 1e9 * LONG_ROUND_TRIP_S
+}
+
+fn finding(slow: &[(&str, f64, f64)], limits: &Limits) -> Option<Finding> {
+    let devices: Vec<&str> = slow.iter().map(|(device, ..)| *device).collect();
+    let (_, gb, ceiling) = slow.iter().min_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2)))?;
+    let each = list(
+        slow.iter().map(|(device, gb, ceiling)| format!("{device} does {} of {ceiling:.1} GB/s", rate(*gb))),
+    );
+    let message = format!(
+        "{each}: below {:.0} % of what it could do under load, and nothing that was found here explains it",
+        limits.far_below_share * 100.0,
+    );
+    let rates: Map<String, Value> =
+        slow.iter().map(|(device, gb, _)| ((*device).to_owned(), rounded(*gb).into())).collect();
+    Some(
+        Finding::new("slow-unexplained", Severity::Warning, devices, message)
+            .with("share_of_ceiling", rounded(gb / ceiling))
+            .with("limit_share_of_ceiling", limits.far_below_share)
+            .with("rates_gb_per_s", rates)
+            .with("ceiling_gb_per_s", rounded(*ceiling))
+            .advise(
+                "look at the other end (`railscope check` there), then load the rail alone: \
+                 `railscope load PEER --rails DEVICE`, with more queue pairs, and with larger messages",
+            ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Traffic, described, found, named, rail, two_sockets};
+    use super::RULE;
+    use probes::model::{Load, LoadOp, Rail};
+
+    fn codes(rails: Vec<Rail>, load: Option<Load>, rates: &[f64]) -> Vec<String> {
+        named(&found(&RULE, &two_sockets(rails), &Traffic { load, ..Traffic::loaded(rates) }))
+    }
+
+    #[test]
+    fn rails_that_are_slow_for_no_reason_are_named_together() {
+        let alone = |device: &str| {
+            let mut rail = rail(device);
+            rail.pcie.as_mut().unwrap().hops[0].upstream = Some(format!("port of {device}"));
+            rail
+        };
+        let rails = || ["mlx5_0", "mlx5_1"].map(alone).to_vec();
+        let load = || Some(described(LoadOp::Read));
+        assert_eq!(codes(rails(), load(), &[20.0, 21.0]), ["slow-unexplained mlx5_0,mlx5_1"]);
+        assert_eq!(codes(rails(), load(), &[40.0, 41.0]), Vec::<String>::new());
+        assert_eq!(codes(rails(), None, &[20.0, 21.0]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_explained_is_not_called_unexplained() {
+        let mut narrow = rail("mlx5_0");
+        narrow.pcie.as_mut().unwrap().hops[0].current_width = Some(8);
+        // 15 GB/s is far below even the 28.8 of x8, and the narrow link is still what to mend first
+        assert_eq!(codes(vec![narrow], Some(described(LoadOp::Read)), &[15.0]), Vec::<String>::new());
+        let deep = Load { read_depth: Some(1), device_read_depth: Some(16), ..described(LoadOp::Read) };
+        let deep = Load { size_bytes: Some(1 << 20), ..deep };
+        assert_eq!(codes(vec![rail("mlx5_0")], Some(deep), &[21.0]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_small_window_or_a_software_device_is_bound_by_other_things() {
+        let small =
+            Load { size_bytes: Some(4096), qps: Some(1), read_depth: Some(16), ..described(LoadOp::Read) };
+        assert_eq!(codes(vec![rail("mlx5_0")], Some(small), &[6.6]), Vec::<String>::new());
+        let software = Rail { driver: Some("rdma_rxe".into()), ..rail("rxe0") };
+        assert_eq!(codes(vec![software], Some(described(LoadOp::Read)), &[0.02]), Vec::<String>::new());
+    }
+}

@@ -3,6 +3,7 @@
 //! A rule never sees a clock, a file or the environment, so live and replayed sessions are judged alike.
 //! A rule whose data is missing says nothing; the survey's gap says why.
 
+mod acs;
 mod bond_legs;
 mod codes;
 mod counters;
@@ -50,6 +51,7 @@ pub const ALL: &[Rule] = &[
     pcie::RULE,
     pcie_limits::RULE,
     pcie_settings::RULE,
+    acs::RULE,
     cross_numa::RULE,
     rail_imbalance::RULE,
     implausible::RULE,

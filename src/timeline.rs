@@ -25,10 +25,6 @@ pub const WINDOW_NS: u64 = 60_000_000_000;
 /// and two per cent are more than timestamps are ever off.
 pub const IMPLAUSIBLE_ABOVE: f64 = 1.02;
 
-/// Bytes of a 32-bit counter of 4-byte words that stands at its maximum: these stop and do not wrap
-/// (IBTA 1.4, 16.1.3.5), so neither growth nor rest can be told from it.
-pub const SATURATED_BYTES: u64 = 4 * (u32::MAX as u64);
-
 /// What is known up to one moment of a session.
 #[derive(Clone, Debug)]
 pub struct Timeline {

@@ -1,12 +1,13 @@
 //! `counter-na`, `counter-reset`, `counter-saturated`: byte counters that are not there, went backwards or
 //! stand still at their end.
 //!
-//! Widths of the counters of old: IBTA 1.4, 16.1.3.5, `PortCounters`: 4, 8, 16 or 32 bits, and at the maximum
-//! they stop (the kernel shows them as they are, drivers/infiniband/core/sysfs.c, `PORT_PMA_ATTR`).
+//! The counters of old are 4 to 32 bits wide and stop at their maximum (IBTA 1.4, 16.1.3.5, `PortCounters`);
+//! which counters these are [`probes::counters::range`] tells.
 
 use super::wording::{list, verb};
 use super::{Finding, Limits, Rule, Severity};
-use crate::timeline::{HostTimeline, RailSums, SATURATED_BYTES, Timeline};
+use crate::timeline::{HostTimeline, RailSums, Timeline};
+use probes::counters::{AtEnd, range};
 use probes::model::{Rail, RailFrame, RailId, Topology};
 use serde_json::{Map, Value};
 
@@ -32,8 +33,11 @@ fn not_available(id: RailId, rail: &Rail, local: &HostTimeline, sums: &RailSums)
     }
     let never =
         |bytes: fn(&RailFrame) -> Option<u64>, rates: u64| rates == 0 && read().all(|r| bytes(r).is_none());
-    let rx = never(|frame| frame.rx_bytes, sums.rx.count + sums.implausible_rx.count);
-    let tx = never(|frame| frame.tx_bytes, sums.tx.count + sums.implausible_tx.count);
+    // a counter at its end is there
+    let [rx_stopped, tx_stopped] =
+        STOPPED_BYTES.map(|name| rail.counters.iter().any(|counter| counter == name));
+    let rx = !rx_stopped && never(|frame| frame.rx_bytes, sums.rx.count + sums.implausible_rx.count);
+    let tx = !tx_stopped && never(|frame| frame.tx_bytes, sums.tx.count + sums.implausible_tx.count);
     let what = match (rx, tx) {
         (true, true) => "bytes received and sent are",
         (true, false) => "bytes received are",
@@ -61,43 +65,23 @@ fn not_available(id: RailId, rail: &Rail, local: &HostTimeline, sums: &RailSums)
     )
 }
 
-/// Name below `counters/` and the value at which it stops.
-const STOP_AT: &[(&str, u64)] = &[
-    ("port/local_link_integrity_errors", 0xf),
-    ("port/excessive_buffer_overrun_errors", 0xf),
-    ("port/link_error_recovery", 0xff),
-    ("port/link_downed", 0xff),
-    ("port/port_xmit_constraint_errors", 0xff),
-    ("port/port_rcv_constraint_errors", 0xff),
-    ("port/symbol_error", 0xffff),
-    ("port/port_rcv_errors", 0xffff),
-    ("port/port_rcv_remote_physical_errors", 0xffff),
-    ("port/port_rcv_switch_relay_errors", 0xffff),
-    ("port/port_xmit_discards", 0xffff),
-    ("port/VL15_dropped", 0xffff),
-    ("port/port_xmit_wait", 0xffff_ffff),
-    ("port/port_rcv_packets", 0xffff_ffff),
-    ("port/port_xmit_packets", 0xffff_ffff),
-];
+/// Names under which a byte counter is listed that has come to its end; its bytes are not known then.
+const STOPPED_BYTES: [&str; 2] = ["port/port_rcv_data", "port/port_xmit_data"];
 
 fn saturated(id: RailId, rail: &Rail, local: &HostTimeline) -> Option<Finding> {
-    let newest = |has: fn(&RailFrame) -> bool| {
-        local.frames().rev().filter_map(|frame| frame.rails.get(id.0)).find(|frame| has(frame))
-    };
+    let newest = local.frames().rev().filter_map(|frame| frame.rails.get(id.0));
+    let newest = newest.into_iter().find(|frame| !frame.counters.is_empty())?;
+    let driver = rail.driver.as_deref();
     let mut stand: Vec<(&str, u64)> = Vec::new();
-    if let Some(frame) = newest(|frame| frame.rx_bytes.is_some() || frame.tx_bytes.is_some()) {
-        let words = u64::from(u32::MAX);
-        stand.extend((frame.rx_bytes == Some(SATURATED_BYTES)).then_some(("port_rcv_data", words)));
-        stand.extend((frame.tx_bytes == Some(SATURATED_BYTES)).then_some(("port_xmit_data", words)));
-    }
-    let bytes_stand = !stand.is_empty();
-    if let Some(frame) = newest(|frame| !frame.counters.is_empty()) {
-        for (name, value) in rail.counters.iter().zip(&frame.counters) {
-            let stop = STOP_AT.iter().find(|(known, _)| known == name);
-            if let Some((name, stop)) = stop.filter(|(_, stop)| *value == Some(*stop)) {
-                stand.push((name.trim_start_matches("port/"), *stop));
-            }
+    for (name, value) in rail.counters.iter().zip(&newest.counters) {
+        let range = range(driver, name).filter(|range| range.at_end == AtEnd::Stops);
+        if let Some(range) = range.filter(|range| *value == Some(range.most)) {
+            stand.push((name, range.most));
         }
+    }
+    let bytes_stand = stand.iter().any(|(name, _)| STOPPED_BYTES.contains(name));
+    for (name, _) in &mut stand {
+        *name = name.trim_start_matches("port/");
     }
     if stand.is_empty() {
         return None;
@@ -143,7 +127,7 @@ mod tests {
     use super::super::testing::{Traffic, found, named, rail, session, two_sockets};
     use super::RULE;
     use crate::rules::{Finding, Limits};
-    use crate::timeline::{SATURATED_BYTES, Timeline};
+    use crate::timeline::Timeline;
     use probes::model::{Frame, Rail, RailFrame, Topology};
     use std::sync::Arc;
 
@@ -157,7 +141,7 @@ mod tests {
     }
 
     /// Findings on one rail whose frames, a second apart, hold these readings.
-    fn read(counters: &[&str], frames: &[RailFrame]) -> (Timeline, Vec<Finding>) {
+    fn read(counters: &[&str], frames: &[RailFrame]) -> Vec<Finding> {
         let rail =
             Rail { counters: counters.iter().map(|&name| name.to_owned()).collect(), ..rail("mlx5_0") };
         let topology = two_sockets(vec![rail]);
@@ -166,8 +150,7 @@ mod tests {
             let at_ns = seq as u64 * 1_000_000_000;
             timeline.push(Frame { seq: seq as u64, at_ns, rails: vec![frame.clone()], ..Frame::default() });
         }
-        let found = (RULE.check)(&topology, &timeline, &Limits::default());
-        (timeline, found)
+        (RULE.check)(&topology, &timeline, &Limits::default())
     }
 
     fn bytes(rx_bytes: Option<u64>, tx_bytes: Option<u64>) -> RailFrame {
@@ -176,14 +159,14 @@ mod tests {
 
     #[test]
     fn bytes_that_are_never_readable_are_not_zero() {
-        let (_, found) = read(&[], &[bytes(None, None)]);
+        let found = read(&[], &[bytes(None, None)]);
         assert_eq!(named(&found), ["counter-na mlx5_0"]);
-        let (_, found) = read(&[], &[bytes(None, Some(1)), bytes(None, Some(2))]);
+        let found = read(&[], &[bytes(None, Some(1)), bytes(None, Some(2))]);
         assert!(found[0].message.starts_with("mlx5_0: bytes received are readable neither"), "{found:?}");
         // not every frame reads every counter
-        assert_eq!(named(&read(&[], &[bytes(None, None), bytes(Some(0), Some(0))]).1), Vec::<String>::new());
+        assert_eq!(named(&read(&[], &[bytes(None, None), bytes(Some(0), Some(0))])), Vec::<String>::new());
         let gone = RailFrame { lost: true, ..RailFrame::default() };
-        assert_eq!(named(&read(&[], &[gone]).1), Vec::<String>::new());
+        assert_eq!(named(&read(&[], &[gone])), Vec::<String>::new());
         assert_eq!(named(&found_without_frames()), Vec::<String>::new());
     }
 
@@ -200,22 +183,23 @@ mod tests {
             ..bytes(Some(8), Some(8))
         };
         let names = ["port/symbol_error", "port/link_downed"];
-        let (_, found) = read(&names, &[frame(65535, 3), frame(65535, 3)]);
+        let found = read(&names, &[frame(65535, 3), frame(65535, 3)]);
         assert_eq!(named(&found), ["counter-saturated mlx5_0"]);
         assert_eq!(
             found[0].message,
             "mlx5_0: symbol_error (65535) stands at the maximum and counts no further"
         );
-        assert_eq!(named(&read(&names, &[frame(255, 254)]).1), Vec::<String>::new());
+        assert_eq!(named(&read(&names, &[frame(255, 254)])), Vec::<String>::new());
     }
 
     #[test]
-    fn a_byte_counter_at_its_maximum_is_no_rail_at_rest() {
-        let full = bytes(Some(SATURATED_BYTES), Some(400));
-        let (timeline, found) = read(&[], &[full.clone(), full]);
+    fn a_byte_counter_at_its_maximum_is_no_rail_without_counters() {
+        let full = RailFrame { counters: vec![Some(u64::from(u32::MAX))], ..bytes(None, Some(400)) };
+        let found = read(&["port/port_rcv_data"], &[full.clone(), full]);
         assert_eq!(named(&found), ["counter-saturated mlx5_0"]);
-        assert!(found[0].message.contains("port_rcv_data (4294967295)"), "{found:?}");
-        let rates = &timeline.local().intervals().last().unwrap().rails[0];
-        assert_eq!((rates.rx_gb_per_s, rates.tx_gb_per_s), (None, Some(0.0)));
+        assert_eq!(
+            found[0].message,
+            "mlx5_0: port_rcv_data (4294967295) stands at the maximum and counts no further, so its rate is not known"
+        );
     }
 }

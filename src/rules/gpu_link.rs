@@ -92,7 +92,7 @@ mod tests {
         // an idle GPU has lowered its link
         let idle = Hop { current_gt_per_s: Some(2.5), ..hop("0000:19:00.0", 32.0, 16) };
         let pcie = PciePath { address: "0000:19:00.0".into(), hops: vec![idle], ..PciePath::default() };
-        topology.gpus = vec![Gpu { name: "gpu0".into(), numa_node: Some(0), pcie }];
+        topology.gpus = vec![Gpu { name: "gpu0".into(), numa_node: Some(0), pcie, ..Gpu::default() }];
         let load = Load { target, ..described(LoadOp::Read) };
         found(&RULE, &topology, &Traffic { load: Some(load), ..Traffic::loaded(&rates) })
     }

@@ -200,10 +200,7 @@ fn byte_rates(
         rates.quality = Quality::Reset;
         return;
     }
-    let rate = |old: Option<u64>, new: Option<u64>| {
-        let (old, new) = (old?, new.filter(|new| *new != super::SATURATED_BYTES)?);
-        gb_per_s(new - old, ns)
-    };
+    let rate = |old: Option<u64>, new: Option<u64>| gb_per_s(new? - old?, ns);
     rates.rx_gb_per_s = rate(then.rx_bytes, rail.rx_bytes);
     rates.tx_gb_per_s = rate(then.tx_bytes, rail.tx_bytes);
     let too_much = |r: Option<f64>| matches!((r, implausible_above), (Some(r), Some(limit)) if r > limit);

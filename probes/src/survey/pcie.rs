@@ -57,9 +57,14 @@ pub(super) fn fill(
             Some(way.hop(lower, above.first()))
         })
         .collect();
-    // a virtual function's own control register is reserved, the physical one's holds for both
+    // a virtual function's own control register is reserved and reads 0; the physical one's holds for both
     let owner = function.physical(root).unwrap_or_else(|| function.clone());
-    if let Some(express) = way.express(&owner) {
+    if owner.is_vf(root) {
+        way.gap(
+            &owner,
+            "config: a virtual function's settings are its physical function's, which is not here",
+        );
+    } else if let Some(express) = way.express(&owner) {
         path.max_read_request_bytes = Some(express.max_read_request_bytes);
         path.relaxed_ordering = Some(express.relaxed_ordering);
     }
@@ -181,7 +186,11 @@ fn gt_per_s(text: &str) -> Option<f64> {
     (unit.starts_with("GT/s") && rate.is_finite() && rate > 0.0).then_some(rate)
 }
 
+/// `None` as well for a virtual function without its physical one: its registers are reserved and read 0.
 fn quiet_express(root: &Root, function: &Function) -> Option<Express> {
+    if function.is_vf(root) {
+        return None;
+    }
     Express::of(&root.bytes(function.folder.join("config")).ok()?).ok()
 }
 
@@ -311,6 +320,19 @@ mod tests {
         let (path, reasons) = survey(&tree);
         assert_eq!((path.max_read_request_bytes, path.relaxed_ordering), (None, None));
         assert!(reasons.iter().any(|r| r.contains("root sees MaxReadReq")), "{reasons:?}");
+    }
+
+    #[test]
+    fn a_guest_s_virtual_function_has_no_settings_of_its_own() {
+        let tree = Tree::with_nic();
+        tree.file(&format!("{NIC}/device"), "0x101e\n").file(&format!("{NIC}/config"), config());
+        let (path, reasons) = survey(&tree);
+        assert_eq!((path.max_read_request_bytes, path.relaxed_ordering), (None, None));
+        assert_eq!(path.hops[0].max_payload_bytes, None);
+        assert!(
+            reasons.iter().any(|reason| reason.starts_with("config: a virtual function's")),
+            "{reasons:?}"
+        );
     }
 
     #[test]

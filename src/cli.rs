@@ -44,6 +44,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Judge a session file and print the report
     Report(ReportArgs),
+    /// What the survey learnt, for other tools: env (NCCL, UCX, numactl)
+    Export(ExportArgs),
     /// Pack what this node is into FILE.tar.gz, for `--root` on another machine
     Capture(CaptureArgs),
 }
@@ -70,9 +72,23 @@ pub struct DemoArgs {
     pub common: Common,
 }
 
+/// Form of what `probe` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ProbeFormat {
+    /// For people.
+    Text,
+    /// One JSON object, schema `railscope.report/1`, rates null.
+    Json,
+    /// Markdown to paste into a ticket.
+    Md,
+}
+
 /// Flags of `probe`.
 #[derive(Clone, Debug, Args)]
 pub struct ProbeArgs {
+    /// Form of the output [default: text]
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "json")]
+    pub format: Option<ProbeFormat>,
     /// Flags that most commands share.
     #[command(flatten)]
     pub common: Common,
@@ -180,6 +196,35 @@ pub struct ReportArgs {
     /// Form of the report
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
+    /// Flags that most commands share.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+const EXPORT_HELP: &str = "\
+env can be sourced by a shell; what cannot be given is a comment with its reason:
+  export NCCL_IB_HCA='=mlx5_0:1,mlx5_1:1'    `=`: whole names; ports that are not ACTIVE are left out
+  export UCX_NET_DEVICES='mlx5_0:1,mlx5_1:1'
+  export NCCL_IB_GID_INDEX=3                 only where one index fits every rail
+  ON_mlx5_0='numactl --cpunodebind=0 --membind=0'
+Then: $ON_mlx5_0 ib_read_bw -d mlx5_0 ...
+
+Exit codes: 0 written, 2 could not do it (the reason is on stderr).";
+
+/// What `export` can write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ExportFormat {
+    /// Variables for NCCL and UCX, a numactl launcher per rail
+    Env,
+}
+
+/// Flags of `export`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = EXPORT_HELP)]
+pub struct ExportArgs {
+    /// What to write
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: ExportFormat,
     /// Flags that most commands share.
     #[command(flatten)]
     pub common: Common,

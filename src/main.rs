@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         Command::Record(args) => commands::record::run(args),
         Command::Replay(args) => commands::replay::run(args),
         Command::Report(args) => commands::report::run(args),
+        Command::Export(args) => commands::export::run(args),
         Command::Capture(args) => commands::capture::run(&args),
     };
     done.unwrap_or_else(|error| {

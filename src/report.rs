@@ -5,6 +5,7 @@
 mod host;
 mod load;
 mod number;
+mod probe_md;
 mod probe_text;
 mod rails;
 mod text;
@@ -15,6 +16,7 @@ mod tests;
 
 pub use host::{HostBlock, NodeRow};
 pub use load::{LatencyRow, LoadBlock, PerfRow, ThreadRow};
+pub use probe_md::ProbeMarkdown;
 pub use probe_text::{ProbeText, WideProbeText};
 pub use rails::{BondRow, CeilingsRow, GidEntry, GidRow, LegRow, PcieRow, RailRow};
 pub use total::Totals;

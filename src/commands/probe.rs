@@ -1,9 +1,9 @@
 //! `railscope probe`: what the node is.
 
 use super::verdict::{self, Form};
-use crate::cli::ProbeArgs;
+use crate::cli::{ProbeArgs, ProbeFormat};
 use crate::printable::Printable;
-use crate::report::WideProbeText;
+use crate::report::{ProbeMarkdown, WideProbeText};
 use crate::session;
 use crate::timeline::Timeline;
 use anyhow::Context;
@@ -18,14 +18,18 @@ use std::process::ExitCode;
 pub fn run(args: ProbeArgs) -> anyhow::Result<ExitCode> {
     let common = args.common.with_config()?;
     let session = session::look(&common)?;
-    if common.json {
+    if common.json || args.format == Some(ProbeFormat::Json) {
         // a probe tells and does not judge: whatever is found, it worked
         verdict::print(&Timeline::new(session), &common, Form::Json)?;
         return Ok(ExitCode::SUCCESS);
     }
     let text = WideProbeText { topology: session.topology(), columns: columns() };
     let mut out = std::io::stdout().lock();
-    match write!(out, "{}", Printable(text)).and_then(|()| out.flush()) {
+    let written = match args.format {
+        Some(ProbeFormat::Md) => write!(out, "{}", Printable(ProbeMarkdown(session.topology()))),
+        _ => write!(out, "{}", Printable(text)),
+    };
+    match written.and_then(|()| out.flush()) {
         // whoever reads has seen enough (`| head`)
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         written => written.context("what was found cannot be written to stdout")?,

@@ -138,7 +138,7 @@ fn of_node(node: &NumaNode) -> Vec<String> {
 }
 
 /// Memory in the unit of `free -g` and `numactl -H`.
-fn gib(bytes: u64) -> String {
+pub(super) fn gib(bytes: u64) -> String {
     let gib = bytes as f64 / f64::from(1 << 30);
     if gib < 10.0 { format!("{gib:.1} GiB") } else { format!("{gib:.0} GiB") }
 }

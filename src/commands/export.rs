@@ -1,0 +1,27 @@
+//! `railscope export`: what the survey learnt, in the words of other tools.
+
+use crate::cli::{ExportArgs, ExportFormat};
+use crate::export::Env;
+use crate::session;
+use anyhow::Context;
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// The node or tree cannot be read, or a form cannot be made of it.
+pub fn run(args: ExportArgs) -> anyhow::Result<ExitCode> {
+    let common = args.common.with_config()?;
+    let session = session::look(&common)?;
+    let text = match args.format {
+        ExportFormat::Env => Env(session.topology()).to_string(),
+    };
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+        written => written.context("the export cannot be written to stdout")?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

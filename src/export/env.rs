@@ -1,0 +1,126 @@
+//! Environment variables for NCCL and UCX, and a launcher per rail; the text can be sourced by a shell.
+//!
+//! Sources: NCCL documentation, "Environment Variables" (`NCCL_IB_HCA`: comma-separated, `=` in front matches
+//! whole names, since `mlx5_1` alone would match `mlx5_10` as well; `NCCL_IB_GID_INDEX`;
+//! `NCCL_IB_ROCE_VERSION_NUM` and the search of NCCL 2.21 and later); `OpenUCX` documentation, "Frequently
+//! Asked Questions" (`UCX_NET_DEVICES=mlx5_0:1`); numactl(8).
+
+mod launcher;
+
+use probes::model::{Gid, GidType, LinkLayer, Rail, Topology};
+use std::fmt::{self, Display, Formatter};
+
+/// The text of `export --format env`.
+#[derive(Clone, Copy, Debug)]
+pub struct Env<'a>(pub &'a Topology);
+
+impl Display for Env<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let topology = self.0;
+        let host = topology.host.hostname.as_deref().unwrap_or("unknown host");
+        comment(f, &format!("{} on {host}", crate::GENERATED_BY))?;
+        let mut used = Vec::new();
+        for rail in &topology.rails {
+            match reason_against(rail) {
+                None => used.push(rail),
+                Some(reason) => comment(f, &format!("{}: left out: {reason}", name(rail)))?,
+            }
+        }
+        devices(f, &used)?;
+        gid_index(f, &used)?;
+        comment(f, "one launcher per rail: put it in front of the program that uses the rail")?;
+        for rail in used {
+            launcher::write(f, topology, rail)?;
+        }
+        Ok(())
+    }
+}
+
+/// One line that a shell passes over, whatever the text holds.
+fn comment(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    writeln!(f, "# {line}")
+}
+
+/// Device and port as NCCL and UCX name them: `mlx5_0:1`.
+fn name(rail: &Rail) -> String {
+    format!("{}:{}", rail.device, rail.port)
+}
+
+/// Why a rail cannot be used by name; `None` when it can.
+fn reason_against(rail: &Rail) -> Option<String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if !rail.device.chars().all(is_plain) {
+        return Some("its name is none that a shell takes".to_owned());
+    }
+    if rail.driver.as_deref() == Some("efa") {
+        return Some("NCCL reaches EFA through the plugin aws-ofi-nccl, not by these variables".to_owned());
+    }
+    match rail.state.as_deref() {
+        Some("ACTIVE") | None => {}
+        Some(state) => return Some(format!("the port is {state}")),
+    }
+    // a file of a topology has no GID table at all, and says so in a gap
+    let is_roce = rail.link_layer == Some(LinkLayer::Ethernet) && rail.node_type.as_deref() != Some("RNIC");
+    (is_roce && rail.state.is_some() && rail.gid.is_none()).then(|| "no usable GID".to_owned())
+}
+
+fn devices(f: &mut Formatter<'_>, used: &[&Rail]) -> fmt::Result {
+    if used.is_empty() {
+        return comment(f, "NCCL_IB_HCA, UCX_NET_DEVICES: not set: no usable rail");
+    }
+    let names: Vec<String> = used.iter().map(|rail| name(rail)).collect();
+    comment(f, "`=`: whole names, or mlx5_1 would take mlx5_10 as well")?;
+    writeln!(f, "export NCCL_IB_HCA='={}'", names.join(","))?;
+    writeln!(f, "export UCX_NET_DEVICES='{}'", names.join(","))
+}
+
+/// One index for all, where there is one.
+fn gid_index(f: &mut Formatter<'_>, used: &[&Rail]) -> fmt::Result {
+    let needing: Vec<&&Rail> =
+        used.iter().filter(|rail| rail.link_layer == Some(LinkLayer::Ethernet)).collect();
+    if needing.is_empty() {
+        let is_infiniband = used.iter().any(|rail| rail.link_layer == Some(LinkLayer::InfiniBand));
+        let why = if is_infiniband { "InfiniBand needs none" } else { "no GID table is known" };
+        return comment(f, &format!("NCCL_IB_GID_INDEX: not set: {why}"));
+    }
+    let mut candidates: Vec<u32> = needing.iter().filter_map(|rail| Some(rail.gid.as_ref()?.index)).collect();
+    candidates.sort_unstable();
+    candidates.dedup();
+    if let Some(index) = candidates.iter().find(|index| needing.iter().all(|rail| fits(rail, **index))) {
+        if let Some(choice) = needing.iter().find_map(|rail| rail.gid.as_ref()) {
+            comment(f, &format!("GID index {index}: {}", choice.reason))?;
+        }
+        return writeln!(f, "export NCCL_IB_GID_INDEX={index}");
+    }
+    let wants = needing.iter().map(|rail| match &rail.gid {
+        Some(choice) => format!("{} wants {}", name(rail), choice.index),
+        None => format!("{} has no usable GID", name(rail)),
+    });
+    let wants: Vec<String> = wants.collect();
+    comment(f, &format!("NCCL_IB_GID_INDEX: not set: no index fits all rails: {}", wants.join(", ")))?;
+    comment(
+        f,
+        "  leave it unset, as NCCL 2.21 and later find each rail's own (RoCE v2, IPv4 unless \
+         NCCL_IB_ADDR_FAMILY says otherwise); for older ones give every rail the same addresses in the same order",
+    )
+}
+
+/// Whether the entry at `index` is as good as the recommended one.
+fn fits(rail: &Rail, index: u32) -> bool {
+    let Some(choice) = &rail.gid else { return false };
+    if choice.index == index {
+        return true;
+    }
+    let entry = |index: u32| rail.gids.iter().find(|gid| gid.index == index);
+    let (Some(best), Some(other)) = (entry(choice.index), entry(index)) else { return false };
+    let is_routable = |gid: &Gid| !gid.address.is_unicast_link_local();
+    let is_ipv4 = |gid: &Gid| gid.address.to_ipv4_mapped().is_some();
+    other.kind == Some(GidType::RoceV2)
+        && is_routable(other)
+        && other.netdev == best.netdev
+        && is_ipv4(other) == is_ipv4(best)
+}
+
+#[cfg(test)]
+mod tests;

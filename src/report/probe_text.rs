@@ -2,6 +2,7 @@
 
 mod beside;
 mod gaps;
+mod glance;
 mod gpus;
 mod host;
 mod packed;
@@ -40,6 +41,7 @@ impl Display for WideProbeText<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let topology = self.topology;
         host::write(f, &topology.host)?;
+        glance::write(f, topology, self.columns.max(super::text::COLUMNS))?;
         for node in &topology.numa {
             write!(f, "\n{}", Packed { lead: "", parts: &of_node(node) })?;
             self.on_node(f, Some(node.node))?;

@@ -7,6 +7,8 @@ use crate::model::{CpuSet, Interrupts, Topology};
 use crate::root::{ReadError, Root};
 
 const NAME: &str = "interrupts";
+/// Vectors that MSI-X has at most (PCI Local Bus Specification 3.0, section 6.8.2).
+const MOST_VECTORS: usize = 2048;
 
 /// Reads which CPUs serve the message-signalled interrupts of each rail's function.
 ///
@@ -44,7 +46,7 @@ fn of_function(root: &Root, look: &mut Look<'_>) -> Option<Interrupts> {
             return None;
         }
     };
-    let numbers: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    let numbers: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).take(MOST_VECTORS).collect();
     let mut union = |file: &str| -> Option<CpuSet> {
         let mut cpus = Vec::new();
         for number in &numbers {

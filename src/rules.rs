@@ -5,29 +5,43 @@
 
 mod acs;
 mod bond_legs;
+mod bonds;
+mod cards;
 mod codes;
 mod counters;
 mod cross_numa;
 mod fabric;
 mod finding;
+mod firmware;
+mod gids;
 mod gpu_link;
+mod gpudirect;
 mod growth;
+mod half_rate;
 mod host;
 mod implausible;
+mod infiniband;
 mod levels;
 mod limits;
 mod links;
 mod means;
+mod mtu;
+mod numa_balancing;
+mod numa_limits;
+mod numa_map;
 mod pcie;
 mod pcie_limits;
 mod pcie_settings;
 mod prio;
 mod rail_imbalance;
 mod read_depth;
+mod shared_port;
 mod slow;
+mod subnets;
 #[cfg(test)]
 pub(crate) mod testing;
 mod unstable;
+mod verbs_access;
 mod wording;
 
 pub use codes::{UnknownCode, all_known, codes};
@@ -48,6 +62,11 @@ pub struct Rule {
 /// Every rule.
 pub const ALL: &[Rule] = &[
     bond_legs::RULE,
+    bonds::RULE,
+    half_rate::RULE,
+    gids::RULE,
+    subnets::RULE,
+    mtu::RULE,
     pcie::RULE,
     pcie_limits::RULE,
     pcie_settings::RULE,
@@ -65,6 +84,15 @@ pub const ALL: &[Rule] = &[
     links::RULE,
     counters::RULE,
     host::RULE,
+    numa_limits::RULE,
+    numa_map::RULE,
+    numa_balancing::RULE,
+    cards::RULE,
+    shared_port::RULE,
+    firmware::RULE,
+    infiniband::RULE,
+    verbs_access::RULE,
+    gpudirect::RULE,
 ];
 
 /// Everything the rules find, worst first, then by code and device.

@@ -24,7 +24,7 @@ pub use cpus::CpuSet;
 pub use frame::{Frame, LegFrame, PerfFrame, RailFrame, WorkerFrame, WorkerPhase};
 pub use gid::{Gid, GidChoice, GidType};
 pub use gpu::{Acs, Gpu, GpuPath, PathClass, PathPort, Readiness};
-pub use host::{Host, HugePages, NumaNode};
+pub use host::{AbiRefusal, Host, HugePages, NumaNode};
 pub use load::{Load, LoadOp, LoadOrigin, LoadTarget, Worker};
 pub use pcie::{Hop, PciePath};
 pub use process::{Process, ProcessSource};

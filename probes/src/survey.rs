@@ -2,9 +2,11 @@
 //!
 //! A new probe is one file here, its `mod` line and one entry in [`ALL`].
 
+mod abi;
 pub mod bonding;
 mod bonding_text;
 mod bonds;
+mod cores;
 mod cpufreq;
 mod cpuset;
 mod gid_choice;
@@ -29,6 +31,7 @@ mod pci_config;
 mod pcie;
 mod rails;
 mod software;
+mod subnets;
 #[cfg(test)]
 pub(crate) mod testing;
 mod uverbs;
@@ -54,9 +57,11 @@ pub const ALL: &[&dyn Probe] = &[
     &cpufreq::CpuFrequency,
     &software::Software,
     &numa::Numa,
+    &cores::Cores,
     &rails::Rails,
     &gids::Gids,
     &gid_choice::GidChoices,
+    &subnets::Subnets,
     &bonds::Bonds,
     &lag::Lags,
     &pcie::Pcie,
@@ -65,6 +70,7 @@ pub const ALL: &[&dyn Probe] = &[
     &locality::Locality,
     &verbs::Verbs,
     &ibv_devinfo::IbvDevinfo,
+    &abi::Abi,
     &line::Line,
     &uverbs::Uverbs,
     &iommu::Iommu,

@@ -143,7 +143,8 @@ impl Moved {
 fn lets_every_leg_carry(bond: &Bond) -> bool {
     let all = matches!(bond.mode.as_deref(), Some("802.3ad" | "balance-rr" | "balance-xor" | "balance-alb"));
     let ready = |leg: &Leg| leg.link_up != Some(false) && leg.active != Some(false);
-    all && bond.legs.len() >= 2 && bond.legs.iter().all(ready)
+    // without a LAG each RDMA device keeps to its own port, whatever the bond does
+    all && bond.carries_rdma != Some(false) && bond.legs.len() >= 2 && bond.legs.iter().all(ready)
 }
 
 /// Sums of the legs over the intervals of the last minute in which the bond moved enough.

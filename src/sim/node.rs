@@ -66,6 +66,7 @@ fn host() -> Host {
         cpuset_mems: Some((0..2).collect()),
         cpu_governors: Some([("performance".to_owned(), (0..4 * CORES).collect())].into()),
         energy_preferences: None,
+        ..Host::default()
     }
 }
 
@@ -113,6 +114,7 @@ fn rail(bond: u32, fault: Option<Fault>) -> Rail {
         path_mtu: Some(4096),
         max_path_mtu: Some(4096),
         netdev_mtu: Some(4200),
+        gid_table_read: true,
         gids: gids(bond, &netdev),
         gid: Some(GidChoice { index: 3, reason: "RoCE v2, routable IPv4, on this device's netdev".into() }),
         pcie: Some(pcie(bus, fault)),
@@ -122,6 +124,8 @@ fn rail(bond: u32, fault: Option<Fault>) -> Rail {
             xmit_hash_policy: Some("layer3+4".into()),
             lag_port_select: Some("hash".into()),
             lag: None,
+            carries_rdma: Some(true),
+            active_aggregator_id: None,
             legs: (0..2).map(|leg| self::leg(bus, leg)).collect(),
         }),
         max_read_depth: Some(16),

@@ -1,7 +1,7 @@
 //! The simulator as the rest of the program sees it.
 
 use super::{Pace, Simulated};
-use crate::rules::{self, Limits};
+use crate::rules::{self, Limits, Severity};
 use crate::session::{FrameSource, Recorded, Replay, Stop};
 use crate::timeline::Timeline;
 use probes::model::{Frame, RailId, WorkerPhase};
@@ -25,11 +25,12 @@ fn timeline(mut source: impl FrameSource) -> Timeline {
     timeline
 }
 
+/// What is wrong; what is only worth knowing, such as the bonds' LAG mode, is left out.
 fn findings(scenario: &str, seed: u64) -> Vec<String> {
     let timeline = timeline(simulated(scenario, seed, 5));
     rules::diagnose(timeline.session().topology(), &timeline, &Limits::default())
         .iter()
-        .filter(|finding| finding.severity > rules::Severity::Info)
+        .filter(|finding| finding.severity > Severity::Info)
         .map(|finding| format!("{} {}", finding.code, finding.devices.join(" ")))
         .collect()
 }
@@ -130,7 +131,8 @@ fn a_recorded_simulation_and_its_replay_are_judged_alike_after_every_frame() {
         judged
     };
     let live = judge(Box::new(Recorded::create(simulated("mixed", 3, 5), &path).unwrap()));
-    assert_eq!(live.last().map(Vec::len), Some(4));
+    let wrong = |found: &Vec<rules::Finding>| found.iter().filter(|f| f.severity > Severity::Info).count();
+    assert_eq!(live.last().map(wrong), Some(3));
     assert_eq!(judge(Box::new(Replay::open(&path).unwrap())), live);
 }
 

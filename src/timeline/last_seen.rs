@@ -29,6 +29,13 @@ impl HostTimeline {
         rail
     }
 
+    /// Port state word as last read, of a device that is still there.
+    #[must_use]
+    pub fn last_state<'a>(&'a self, id: RailId, surveyed: &'a Rail) -> Option<&'a str> {
+        let read = self.sums.states.get(id.0).and_then(Option::as_deref);
+        read.or(surveyed.state.as_deref()).filter(|_| !self.is_lost(id))
+    }
+
     /// Whether the device was gone when the newest sample was taken.
     #[must_use]
     pub fn is_lost(&self, id: RailId) -> bool {

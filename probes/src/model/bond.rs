@@ -16,6 +16,13 @@ pub struct Bond {
     /// What mlx5's firmware makes of it; `None` without debugfs, and for other drivers.
     #[serde(default)]
     pub lag: Option<Lag>,
+    /// 802.3ad aggregator that carries the traffic (`ad_aggregator`); `None` in other modes and unknown.
+    #[serde(default)]
+    pub active_aggregator_id: Option<u32>,
+    /// Whether the RDMA device sends and receives over every leg (`RoCE` LAG, or a software device on the bond).
+    /// `Some(false)`: over its own port alone. `None` where the legs' functions are not known.
+    #[serde(default)]
+    pub carries_rdma: Option<bool>,
     /// The legs, in the bonding driver's order.
     pub legs: Vec<Leg>,
 }

@@ -43,10 +43,36 @@ pub struct Host {
     pub energy_preferences: Option<BTreeMap<String, CpuSet>>,
     /// `off`, `passthrough` or `translated`, as far as the command line and sysfs tell.
     pub iommu: Option<String>,
+    /// CPUs of each physical package (socket), by the kernel's number of it.
+    #[serde(default)]
+    pub packages: BTreeMap<u32, CpuSet>,
+    /// Cores whose threads the nodes' CPU lists put on more than one node; each entry is one core's threads.
+    #[serde(default)]
+    pub split_cores: Vec<CpuSet>,
+    /// Drivers whose part of the verbs library refuses the kernel's ABI.
+    #[serde(default)]
+    pub abi_refusals: Vec<AbiRefusal>,
     /// CPUs this process's cgroup may use.
     pub cpuset_cpus: Option<CpuSet>,
     /// NUMA nodes this process's cgroup may take memory from.
     pub cpuset_mems: Option<CpuSet>,
+}
+
+/// A kernel ABI that the verbs library, or its part for one driver, does not speak.
+///
+/// Source: rdma-core, libibverbs/init.c, `match_driver` and `check_abi_version`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AbiRefusal {
+    /// Driver's part of the library (`bnxt_re`); `None` where the library as a whole refuses.
+    pub provider: Option<String>,
+    /// RDMA device it was refused for; `None` where it is every device's.
+    pub device: Option<String>,
+    /// ABI the kernel speaks.
+    pub kernel_abi: u32,
+    /// Oldest ABI the library speaks.
+    pub library_min_abi: Option<u32>,
+    /// Newest ABI the library speaks.
+    pub library_max_abi: Option<u32>,
 }
 
 /// One NUMA node.

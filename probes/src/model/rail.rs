@@ -59,6 +59,13 @@ pub struct Rail {
     pub netdev_mtu: Option<u32>,
     /// GID table without its empty entries.
     pub gids: Vec<Gid>,
+    /// Whether the GID table could be read: an empty [`Rail::gids`] then means that it holds no address.
+    #[serde(default)]
+    pub gid_table_read: bool,
+    /// IPv4 and IPv6 subnets that the netdevs of its GIDs are directly in, such as `198.51.100.0/24`; without
+    /// link-local ones. Empty where there are none, and where the routing table is not readable (a gap).
+    #[serde(default)]
+    pub subnets: Vec<String>,
     /// Recommended GID index; `None` when no entry is usable.
     pub gid: Option<GidChoice>,
     /// PCIe path; `None` for devices without a PCI function (soft-RoCE on a virtual netdev).
@@ -72,6 +79,12 @@ pub struct Rail {
     pub interrupts: Option<Interrupts>,
     /// Character device of the verbs library, such as `/dev/infiniband/uverbs0`.
     pub uverbs: Option<String>,
+    /// Character device that the kernel has announced and that is not in `/dev`, though `/dev` can be looked into.
+    #[serde(default)]
+    pub missing_uverbs: Option<String>,
+    /// Whether the device has a node GUID; `Some(false)` where it reads as zero.
+    #[serde(default)]
+    pub has_guid: Option<bool>,
     /// Names of the counters sampled into [`super::RailFrame::counters`], in that order, such as
     /// `hw/out_of_sequence` or `port/link_downed`. The two byte counters are not among them.
     pub counters: Vec<String>,

@@ -32,6 +32,12 @@ pub struct LostCard {
     pub numa_node: Option<u32>,
     /// Whether it is a virtual function.
     pub is_vf: bool,
+    /// Vendor and device id, as sysfs prints them without `0x`: `15b3:1021`; `None` where they are not readable.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// Whether it does have an RDMA device, in a network namespace that is not this one.
+    #[serde(default)]
+    pub is_elsewhere: bool,
 }
 
 /// One host as the survey found it.

@@ -49,6 +49,8 @@ pub fn read(root: &Root, netdev: &str) -> Option<Bond> {
         xmit_hash_policy: name("xmit_hash_policy").or_else(|| text.xmit_hash_policy.clone()),
         lag_port_select: None,
         lag: None,
+        active_aggregator_id: driver.active_aggregator,
+        carries_rdma: None,
         legs,
     })
 }

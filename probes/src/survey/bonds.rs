@@ -4,6 +4,7 @@ use super::Probe;
 use super::bonding;
 use super::look::{Look, cause};
 use super::order::natural;
+use super::pci::slot;
 use crate::model::{Bond, Gap, Rail, Topology};
 use crate::root::{ReadError, Root};
 
@@ -22,6 +23,7 @@ impl Probe for Bonds {
         for rail in rails {
             let Some(mut bond) = bond_of(root, rail) else { continue };
             bond.lag_port_select = lag_port_select(root, rail, gaps);
+            bond.carries_rdma = carries_rdma(root, &bond, rail);
             let mut look = Look::into(root, NAME, &rail.device, "", gaps);
             if bond.mode.is_none() {
                 look.gap(format!("{}: no bonding mode readable", bond.netdev));
@@ -44,10 +46,30 @@ impl Probe for Bonds {
 fn bond_of(root: &Root, rail: &Rail) -> Option<Bond> {
     let netdev = rail.netdev.as_deref()?;
     bonding::read(root, netdev).or_else(|| {
-        let software = rail.driver.as_deref().is_some_and(|driver| driver == "rdma_rxe" || driver == "siw");
+        let software = is_software(rail);
         let master = root.link_name(format!("sys/class/net/{netdev}/master")).ok()?;
         if software { None } else { bonding::read(root, &master) }
     })
+}
+
+/// Soft-RoCE and Soft-iWARP.
+pub(super) fn is_software(rail: &Rail) -> bool {
+    matches!(rail.driver.as_deref(), Some("rdma_rxe" | "siw"))
+}
+
+/// Whether the RDMA device carries its traffic over the bond: a software device on it, or a card all of
+/// whose legs sit on it and have no RDMA device of their own (RoCE LAG; it needs one card,
+/// drivers/net/ethernet/mellanox/mlx5/core/lag/lag.c).
+fn carries_rdma(root: &Root, bond: &Bond, rail: &Rail) -> Option<bool> {
+    let Some(pcie) = rail.pcie.as_ref().filter(|_| !is_software(rail)) else {
+        return Some(true);
+    };
+    let mut legs = bond.legs.iter().filter_map(|leg| leg.pci_address.as_deref()).peekable();
+    legs.peek()?;
+    Some(legs.all(|leg| {
+        let own = root.names(format!("sys/bus/pci/devices/{leg}/infiniband")).unwrap_or_default();
+        slot(leg) == slot(&pcie.address) && own.iter().all(|device| *device == rail.device)
+    }))
 }
 
 /// How mlx5 spreads queue pairs over the ports: `queue_affinity` or `hash`.

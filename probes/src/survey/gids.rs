@@ -32,7 +32,9 @@ impl Probe for Gids {
                 continue;
             }
             let mut look = Look::into(root, NAME, &rail.device, &folder, gaps);
-            rail.gids = table(root, rail, &mut look);
+            let table = table(root, rail, &mut look);
+            rail.gid_table_read = table.is_some();
+            rail.gids = table.unwrap_or_default();
             rail.netdev = netdev_of_table(&rail.gids)
                 .or_else(|| root.text(format!("{CLASS}/{}/parent", rail.device)).ok())
                 .or_else(|| netdev_of_function(root, rail));
@@ -50,22 +52,23 @@ impl Probe for Gids {
     }
 }
 
-fn table(root: &Root, rail: &Rail, look: &mut Look<'_>) -> Vec<Gid> {
+/// The entries that are not empty; `None` when the table cannot be read.
+fn table(root: &Root, rail: &Rail, look: &mut Look<'_>) -> Option<Vec<Gid>> {
     if let Some(gids) = table_of_verbs(root, rail) {
-        return gids;
+        return Some(gids);
     }
     let folder = look.folder().to_owned();
     let texts = match root.texts(folder.join("gids")) {
         Ok(texts) => texts,
         Err(error) => {
             look.gap(format!("ports/{}/gids: {}", rail.port, super::look::cause(&error)));
-            return Vec::new();
+            return None;
         }
     };
     let entry = |(name, text): &(String, String)| entry(root, rail, &folder, (name.parse().ok()?, text));
     let mut gids: Vec<Gid> = texts.iter().filter_map(entry).collect();
     gids.sort_by_key(|gid| gid.index);
-    gids
+    (!texts.is_empty()).then_some(gids)
 }
 
 /// The table as the verbs library tells it in one call: a table of 1024 entries is as many files.
@@ -315,6 +318,9 @@ mod tests {
         tree.file("sys/class/infiniband/mlx5_0/ports/1/gids/0", "0000:0000:0000:0000:0000:0000:0000:0000\n");
         let topology = survey(&tree);
         assert_eq!((topology.rails[0].netdev.as_deref(), topology.rails[0].gids.len()), (None, 0));
+        assert!(topology.rails[0].gid_table_read);
+        tree.remove("sys/class/infiniband/mlx5_0/ports/1/gids");
+        assert!(!survey(&tree).rails[0].gid_table_read);
         assert!(topology.gaps.iter().any(|g| g.reason.starts_with("netdev: ")), "{:?}", topology.gaps);
     }
 }

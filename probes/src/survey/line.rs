@@ -2,8 +2,8 @@
 
 use super::Probe;
 use super::bonding::speed_gbit_per_s;
+use super::bonds::is_software;
 use super::look::{Look, quoted};
-use super::pci::slot;
 use crate::model::{Bond, Leg, LinkLayer, Rail, Topology};
 use crate::root::{ReadError, Root};
 
@@ -36,7 +36,7 @@ fn line(root: &Root, rail: &Rail, look: &mut Look<'_>) -> Option<f64> {
         return None;
     }
     match &rail.bond {
-        Some(bond) if carries(root, bond, rail) => of_bond(bond, rail, look),
+        Some(bond) if bond.carries_rdma != Some(false) => of_bond(bond, rail, look),
         _ => of_port(root, rail, look),
     }
 }
@@ -77,23 +77,6 @@ fn of_bond(bond: &Bond, rail: &Rail, look: &mut Look<'_>) -> Option<f64> {
         look.gap(format!("line rate: a leg of {} has no speed", bond.netdev));
     }
     speeds
-}
-
-/// Whether the RDMA device carries its traffic over the bond: a software device on it, or a card all of
-/// whose legs sit on it and have no RDMA device of their own (RoCE LAG; it needs one card,
-/// drivers/net/ethernet/mellanox/mlx5/core/lag/lag.c).
-fn carries(root: &Root, bond: &Bond, rail: &Rail) -> bool {
-    let Some(pcie) = rail.pcie.as_ref().filter(|_| !is_software(rail)) else {
-        return true;
-    };
-    bond.legs.iter().filter_map(|leg| leg.pci_address.as_deref()).all(|leg| {
-        let own = root.names(format!("sys/bus/pci/devices/{leg}/infiniband")).unwrap_or_default();
-        slot(leg) == slot(&pcie.address) && own.iter().all(|device| *device == rail.device)
-    })
-}
-
-fn is_software(rail: &Rail) -> bool {
-    matches!(rail.driver.as_deref(), Some("rdma_rxe" | "siw"))
 }
 
 /// `400 Gb/sec (4X NDR)`.

@@ -35,11 +35,35 @@ impl Probe for LostCards {
                 netdevs: function.netdevs(root),
                 numa_node: numa_node(root, &function, &mut look),
                 is_vf: function.is_vf(root),
+                id: id(root, &function),
+                is_elsewhere: is_elsewhere(root, &function),
                 address: function.address,
             });
         }
         Ok(())
     }
+}
+
+/// `15b3:1021`.
+fn id(root: &Root, function: &Function) -> Option<String> {
+    let part = |file: &str| root.text(function.folder.join(file)).ok();
+    let (vendor, device) = (part("vendor")?, part("device")?);
+    Some(format!("{}:{}", vendor.trim_start_matches("0x"), device.trim_start_matches("0x")))
+}
+
+/// Whether an RDMA device exists that this network namespace does not show: with `rdma system set netns
+/// exclusive` only its own namespace lists it (`ib_class` in drivers/infiniband/core/device.c), while its
+/// character devices and the bound auxiliary device (`mlx5_core.rdma.0`) are listed for all.
+fn is_elsewhere(root: &Root, function: &Function) -> bool {
+    let has_entries =
+        |name: &str| root.names(function.folder.join(name)).is_ok_and(|names| !names.is_empty());
+    let bound = |name: &String| {
+        let rdma = [".rdma.", ".roce.", ".iwarp."].iter().any(|kind| name.contains(kind));
+        rdma && root.link_name(function.folder.join(name).join("driver")).is_ok()
+    };
+    has_entries("infiniband_verbs")
+        || has_entries("infiniband_mad")
+        || root.names(&function.folder).unwrap_or_default().iter().any(bound)
 }
 
 /// Every PCI function, in address order.
@@ -101,5 +125,18 @@ mod tests {
         let [card] = topology.lost_cards.as_slice() else { panic!("{:?}", topology.lost_cards) };
         assert_eq!((card.address.as_str(), card.driver.as_deref()), ("0000:51:00.0", Some("mlx5_core")));
         assert_eq!((card.numa_node, card.is_vf, card.netdevs.len()), (Some(1), false, 0));
+        assert_eq!((card.id.as_deref(), card.is_elsewhere), (Some("15b3:1021"), false));
+    }
+
+    #[test]
+    fn a_device_of_another_network_namespace_leaves_its_traces() {
+        for trace in ["mlx5_core.rdma.0/driver", "infiniband_verbs/uverbs3"] {
+            let tree = Tree::with_nic();
+            let lost = tree.pci("pci0000:50", "0000:51:00.0", "0x020700\n", ("0x15b3\n", "0x1021\n"));
+            tree.link(&format!("sys/devices/{lost}/{trace}"), "sys/bus/auxiliary/drivers/mlx5_ib.rdma");
+            let mut topology = Topology::default();
+            LostCards.survey(&tree.root(), &mut topology).unwrap();
+            assert!(topology.lost_cards[0].is_elsewhere, "{trace}");
+        }
     }
 }

@@ -73,6 +73,7 @@ fn device_facts(root: &Root, device: &str, gaps: &mut Vec<Gap>) -> Rail {
         firmware: look.text("fw_ver"),
         board_id: look.text("board_id"),
         system_image_guid: image_guid(&mut look),
+        has_guid: look.text("node_guid").map(|guid| !is_zero(&guid)),
         driver: software_driver(&look),
         ..Rail::default()
     };
@@ -85,11 +86,16 @@ fn device_facts(root: &Root, device: &str, gaps: &mut Vec<Gap>) -> Rail {
 
 fn image_guid(look: &mut Look<'_>) -> Option<String> {
     let guid = look.text("sys_image_guid")?;
-    if guid.chars().all(|c| matches!(c, '0' | ':')) {
+    if is_zero(&guid) {
         look.gap(format!("sys_image_guid: {guid}"));
         return None;
     }
     Some(guid)
+}
+
+/// `0000:0000:0000:0000`.
+fn is_zero(guid: &str) -> bool {
+    guid.chars().all(|c| matches!(c, '0' | ':'))
 }
 
 /// Soft-RoCE has a file `parent` with its netdev's name (`drivers/infiniband/sw/rxe/rxe_verbs.c`), which
@@ -232,6 +238,16 @@ mod tests {
         let topology = survey(&tree);
         assert_eq!((topology.rails[0].lid, topology.rails[0].sm_lid), (None, None));
         assert_eq!(reasons(&topology), ["ports/1/lid: says `0xffff`", "ports/1/sm_lid: says `0x0`"]);
+    }
+
+    #[test]
+    fn a_guid_of_zeros_is_none_at_all() {
+        let tree = Tree::with_nic();
+        assert_eq!(survey(&tree).rails[0].has_guid, Some(true));
+        tree.file("sys/class/infiniband/mlx5_0/node_guid", "0000:0000:0000:0000\n");
+        assert_eq!(survey(&tree).rails[0].has_guid, Some(false));
+        tree.remove("sys/class/infiniband/mlx5_0/node_guid");
+        assert_eq!(survey(&tree).rails[0].has_guid, None);
     }
 
     #[test]

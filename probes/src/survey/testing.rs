@@ -97,6 +97,7 @@ impl Tree {
                 ("node_type", "1: CA\n"),
                 ("fw_ver", "28.39.1002\n"),
                 ("board_id", "MT_0000000834\n"),
+                ("node_guid", "aaaa:0000:0000:0001\n"),
                 ("sys_image_guid", "aaaa:0000:0000:0001\n"),
                 ("ports/1/state", "4: ACTIVE\n"),
                 ("ports/1/phys_state", "5: LinkUp\n"),

@@ -41,6 +41,8 @@ impl Probe for Uverbs {
             if root.exists(&node) {
                 rail.uverbs = Some(format!("/{node}"));
             } else {
+                // a copied tree without any /dev says nothing about the devices of its machine
+                rail.missing_uverbs = root.exists("dev").then(|| format!("/{node}"));
                 look.gap(format!("/{node}: no such file (a container that was not given the device?)"));
             }
         }
@@ -70,6 +72,9 @@ mod tests {
         let topology = survey(&tree);
         assert_eq!(topology.rails[0].uverbs, None);
         assert!(topology.gaps[0].reason.starts_with("/dev/infiniband/uverbs0: no such file"));
+        assert_eq!(topology.rails[0].missing_uverbs, None);
+        tree.file("dev/infiniband/rdma_cm", "");
+        assert_eq!(survey(&tree).rails[0].missing_uverbs.as_deref(), Some("/dev/infiniband/uverbs0"));
         tree.file("dev/infiniband/uverbs0", "");
         assert_eq!(survey(&tree).rails[0].uverbs.as_deref(), Some("/dev/infiniband/uverbs0"));
     }

@@ -86,6 +86,7 @@ fn bonded_rail() -> Rail {
                 ..Lag::default()
             }),
             legs: vec![leg("eth0", "0000:1a:00.0", true), leg("eth1", "0000:1a:00.1", false)],
+            ..Bond::default()
         }),
         max_read_depth: Some(16),
         local_cpus: "0-95,192-287".parse().ok(),

@@ -1,0 +1,155 @@
+//! `half-rate`: a bond of two legs runs at half of what both could carry, and the legs' own bytes are not
+//! readable, so that one of them doing all the work can only be suspected.
+//!
+//! Fires at 42 to 54 % of the bond's goodput under load. Where the legs' bytes are readable,
+//! `bond-leg-imbalance` judges them instead; where the PCIe path explains the rate, nothing is said.
+
+use super::means::{OVER, Over, UnderLoad, held, load_direction};
+use super::wording::{list, rate, rounded};
+use super::{Finding, Limits, Rule, Severity};
+use crate::ceilings;
+use crate::timeline::Timeline;
+use probes::model::{Bond, LoadOp, Rail, RailId, Topology};
+
+/// The rule of this file.
+pub(super) const RULE: Rule = Rule { codes: &["half-rate"], check };
+
+/// One leg of two carries 50 % of the goodput less what a load leaves unused, and a little more where the
+/// counted bytes hold headers.
+const LEAST_SHARE: f64 = 0.42;
+const MOST_SHARE: f64 = 0.54;
+
+/// A PCIe path that carries less than this share of the bond's goodput explains the rate by itself.
+const PCIE_EXPLAINS_BELOW: f64 = 0.65;
+
+fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
+    let Some(op) = load_direction(timeline) else {
+        return Vec::new();
+    };
+    topology
+        .rails_with_id()
+        .filter_map(|(id, rail)| {
+            let rail = timeline.local().last_seen(id, rail);
+            let bond = rail.bond.as_ref().filter(|bond| lets_two_legs_carry(bond))?;
+            judge(id, &rail, bond, op, timeline, limits)
+        })
+        .collect()
+}
+
+fn lets_two_legs_carry(bond: &Bond) -> bool {
+    bond.legs.len() == 2
+        && bond.carries_rdma != Some(false)
+        && bond.mode.as_deref().is_some_and(|mode| mode == "802.3ad" || mode.starts_with("balance-"))
+        && bond.legs.iter().all(|leg| leg.active == Some(true))
+}
+
+fn judge(
+    id: RailId,
+    rail: &Rail,
+    bond: &Bond,
+    op: LoadOp,
+    timeline: &Timeline,
+    limits: &Limits,
+) -> Option<Finding> {
+    let goodput = ceilings::line_goodput_gb_per_s(rail)?;
+    let pcie = rail.pcie.as_ref().and_then(ceilings::path_payload_gb_per_s);
+    if pcie.is_some_and(|pcie| pcie < PCIE_EXPLAINS_BELOW * goodput) || legs_are_read(id, timeline) {
+        return None;
+    }
+    let mean = |over: Over| {
+        let means = UnderLoad::of(timeline.local(), id, over);
+        let long_enough = |sum: &crate::timeline::Sum| held(timeline.session(), limits, sum);
+        let sum = if long_enough(&means.load) { means.load } else { means.counted_in(op) };
+        long_enough(&sum).then(|| sum.mean_gb_per_s()).flatten()
+    };
+    let is_half = |gb: &f64| (LEAST_SHARE..=MOST_SHARE).contains(&(gb / goodput));
+    let now = mean(Over::Window);
+    let (gb, over) = match (now.filter(is_half), now) {
+        (Some(gb), _) => (gb, ""),
+        (None, now) => (
+            mean(Over::Session).filter(is_half)?,
+            if now.is_some() { OVER } else { ", over the whole session" },
+        ),
+    };
+    let moves = if op == LoadOp::Read { "reads" } else { "writes" };
+    let message = format!(
+        "{} {moves} {} GB/s, {:.0} % of the {goodput:.1} GB/s that {} of {} could carry together (half-rate: \
+         {:.0} to {:.0} %): one leg may carry everything; their own bytes are not readable{over}",
+        rail.device,
+        rate(gb),
+        gb / goodput * 100.0,
+        list(bond.legs.iter().map(|leg| leg.netdev.as_str())),
+        bond.netdev,
+        LEAST_SHARE * 100.0,
+        MOST_SHARE * 100.0,
+    );
+    Some(
+        Finding::new("half-rate", Severity::Warning, [&rail.device], message)
+            .with("rate_gb_per_s", rounded(gb))
+            .with("line_gb_per_s", rounded(goodput))
+            .with("share", rounded(gb / goodput))
+            .with("limit_least_share", LEAST_SHARE)
+            .with("limit_most_share", MOST_SHARE)
+            .with("direction", if op == LoadOp::Read { "read" } else { "write" })
+            .advise(format!(
+                "make the legs' bytes readable (`ethtool -S {}` must show rx_vport_rdma_unicast_bytes), and load \
+                 again with at least 8 queue pairs with different UDP source ports",
+                bond.legs[0].netdev
+            )),
+    )
+}
+
+/// Whether the bytes of the legs were read at any time.
+fn legs_are_read(id: RailId, timeline: &Timeline) -> bool {
+    let sums = timeline.local().sums().rails.get(id.0);
+    sums.is_some_and(|sums| sums.legs.iter().any(|leg| leg.rx.count + leg.tx.count > 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Traffic, bonded, found, hop, named, two_sockets};
+    use super::RULE;
+    use crate::rules::Finding;
+    use probes::model::Rail;
+
+    fn at(rail: Rail, traffic: &Traffic) -> Vec<Finding> {
+        found(&RULE, &two_sockets(vec![rail]), traffic)
+    }
+
+    #[test]
+    fn half_of_a_bond_without_leg_bytes_is_suspicious() {
+        let found = at(bonded("mlx5_bond_3"), &Traffic::loaded(&[25.1]));
+        assert_eq!(named(&found), ["half-rate mlx5_bond_3"]);
+        assert_eq!(
+            found[0].message,
+            "mlx5_bond_3 reads 25.1 GB/s, 51 % of the 49.0 GB/s that eth0 and eth1 of bond1 could carry together \
+             (half-rate: 42 to 54 %): one leg may carry everything; their own bytes are not readable"
+        );
+        assert_eq!(found[0].evidence["share"], 0.512);
+    }
+
+    #[test]
+    fn other_rates_single_ports_and_idle_bonds_are_not() {
+        for gb in [49.0, 35.0, 12.0, 0.0] {
+            assert_eq!(
+                named(&at(bonded("mlx5_bond_3"), &Traffic::loaded(&[gb]))),
+                Vec::<String>::new(),
+                "{gb}"
+            );
+        }
+        let idle = Traffic { load: None, ..Traffic::loaded(&[25.1]) };
+        assert_eq!(named(&at(bonded("mlx5_bond_3"), &idle)), Vec::<String>::new());
+        let mut backup = bonded("mlx5_bond_3");
+        backup.bond.as_mut().unwrap().mode = Some("active-backup".into());
+        assert_eq!(named(&at(backup, &Traffic::loaded(&[25.1]))), Vec::<String>::new());
+    }
+
+    #[test]
+    fn readable_legs_and_a_narrow_slot_leave_nothing_to_suspect() {
+        let legs = Traffic { legs_rx_gb_per_s: vec![12.5, 12.6], ..Traffic::loaded(&[25.1]) };
+        assert_eq!(named(&at(bonded("mlx5_bond_3"), &legs)), Vec::<String>::new());
+        let mut narrow = bonded("mlx5_bond_3");
+        narrow.pcie.as_mut().unwrap().hops = vec![hop("0000:41:00.0", 32.0, 8)];
+        assert_eq!(named(&at(narrow, &Traffic::loaded(&[25.1]))), Vec::<String>::new());
+    }
+}

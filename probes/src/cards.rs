@@ -1,8 +1,8 @@
-//! Names of network cards by their PCI ids.
+//! Names of network cards and GPUs by their PCI ids.
 
 /// What a card is called, where its id is known: `ConnectX-7` for `15b3:1021`.
 ///
-/// Source: pci.ids (<https://pci-ids.ucw.cz>), vendors 15b3, 14e4, 8086, 1d0f and 1077.
+/// Source: pci.ids (<https://pci-ids.ucw.cz>), vendors 15b3, 14e4, 8086, 1d0f, 1077, 10de and 1002.
 #[must_use]
 pub fn model(vendor: &str, device: &str) -> Option<&'static str> {
     let (_, _, name) = MODELS.iter().find(|(v, d, _)| *v == vendor && *d == device)?;
@@ -46,6 +46,18 @@ const MODELS: &[(&str, &str, &str)] = &[
     ("1d0f", "efa1", "EFA"),
     ("1d0f", "efa2", "EFA"),
     ("1077", "7322", "IBA7322 QDR InfiniBand"),
+    ("10de", "1db1", "V100 SXM2 16GB"),
+    ("10de", "1db5", "V100 SXM2 32GB"),
+    ("10de", "20b0", "A100 SXM4 40GB"),
+    ("10de", "20b2", "A100 SXM4 80GB"),
+    ("10de", "20b5", "A100 PCIe 80GB"),
+    ("10de", "2330", "H100 SXM5"),
+    ("10de", "2331", "H100 PCIe"),
+    ("10de", "2329", "H20"),
+    ("10de", "2335", "H200 SXM"),
+    ("1002", "740c", "Instinct MI250X"),
+    ("1002", "740f", "Instinct MI210"),
+    ("1002", "74a1", "Instinct MI300X"),
 ];
 
 #[cfg(test)]

@@ -158,7 +158,8 @@ fn of_gpu(gpu: &Gpu) -> String {
     let link = gpu.pcie.hops.first().map_or_else(|| "link unknown".to_owned(), rail::link_now);
     let id = [&gpu.pcie.vendor, &gpu.pcie.device].map(|id| id.as_deref().unwrap_or("?")).join(":");
     let driver = gpu.driver.as_ref().map_or("no driver".to_owned(), |driver| format!("driver {driver}"));
-    format!("{} {} ({id}), {link}, {driver}", gpu.name, gpu.pcie.address)
+    let what = gpu.model.as_deref().unwrap_or("GPU");
+    format!("{} {} {what} ({id}), {link}, {driver}", gpu.name, gpu.pcie.address)
 }
 
 fn of_card(card: &LostCard) -> String {

@@ -12,6 +12,9 @@ pub struct Gpu {
     pub numa_node: Option<u32>,
     /// PCIe path.
     pub pcie: PciePath,
+    /// What it is called (`NVIDIA H100 80GB HBM3`); `None` where neither its driver nor its ids tell.
+    #[serde(default)]
+    pub model: Option<String>,
     /// Kernel driver (`nvidia`, `amdgpu`); `None` when none is bound.
     #[serde(default)]
     pub driver: Option<String>,

@@ -19,7 +19,7 @@ pub(super) fn write(f: &mut Formatter<'_>, rail: &Rail, with_port: bool) -> fmt:
         None => part(f, "pcie", "no PCI function")?,
     }
     if let Some(interrupts) = &rail.interrupts {
-        part(f, "irq", &of_interrupts(interrupts))?;
+        part(f, "irq", &of_interrupts(interrupts, rail.local_cpus.as_ref()))?;
     }
     for (at, text) in card(rail).iter().enumerate() {
         part(f, if at == 0 { "card" } else { "" }, text)?;
@@ -202,13 +202,24 @@ fn card(rail: &Rail) -> Vec<String> {
     [first, second].into_iter().filter(|parts| !parts.is_empty()).map(|parts| parts.join(", ")).collect()
 }
 
-fn of_interrupts(interrupts: &Interrupts) -> String {
+fn of_interrupts(interrupts: &Interrupts, local: Option<&CpuSet>) -> String {
     let set = |cpus: &Option<CpuSet>| cpus.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string);
     let Interrupts { count, allowed, effective } = interrupts;
-    if allowed == effective {
-        return format!("{count} interrupts on CPUs {}", set(effective));
-    }
-    format!("{count} interrupts on CPUs {}, allowed on {}", set(effective), set(allowed))
+    let far = match (effective, local) {
+        (Some(cpus), Some(local)) if !cpus.is_empty() && !cpus.intersects(local) => ", ALL far from the card",
+        (Some(cpus), Some(local)) if !cpus.is_subset(local) => ", some far from the card",
+        _ => "",
+    };
+    let but = if allowed == effective { String::new() } else { format!(", allowed on {}", set(allowed)) };
+    format!("{count} interrupts on CPUs {}{far}{but}", set(effective))
+}
+
+/// What keeps a leg out of its aggregator, by the bits of one side (IEEE 802.1AX, `Actor_State`).
+fn unready(bits: u32) -> Vec<&'static str> {
+    let wanted = [(8, "not in sync"), (16, "not collecting"), (32, "not distributing")];
+    let bad = [(64, "defaulted"), (128, "expired")];
+    let missing = wanted.into_iter().filter(|(bit, _)| bits & bit == 0);
+    missing.chain(bad.into_iter().filter(|(bit, _)| bits & bit != 0)).map(|(_, word)| word).collect()
 }
 
 fn of_bond(f: &mut Formatter<'_>, bond: &Bond) -> fmt::Result {
@@ -247,10 +258,19 @@ fn of_leg(leg: &Leg) -> String {
         None => "carries traffic: unknown",
     };
     let at = leg.pci_address.as_ref().map_or(String::new(), |address| format!(" at {address}"));
-    let lacp = match (leg.actor_port_state, leg.partner_port_state) {
+    let mut lacp = match (leg.actor_port_state, leg.partner_port_state) {
         (Some(actor), Some(partner)) => format!(", LACP {actor}/{partner}"),
         (Some(actor), None) => format!(", LACP {actor}"),
         _ => String::new(),
     };
+    for (who, bits) in [("this host", leg.actor_port_state), ("the switch", leg.partner_port_state)] {
+        let words = bits.map(unready).unwrap_or_default();
+        if !words.is_empty() {
+            lacp += ", ";
+            lacp += who;
+            lacp += " ";
+            lacp += &words.join(", ");
+        }
+    }
     format!("{}{at}: {speed}, {link}, {carries}{lacp}", leg.netdev)
 }

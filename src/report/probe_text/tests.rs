@@ -167,6 +167,7 @@ fn a_node_is_a_tree_of_rails() {
                 hops: vec![hop("0000:17:00.0", "0000:15:01.0", (32.0, 16), (32.0, 16), (32.0, 16))],
                 ..PciePath::default()
             },
+            model: Some("NVIDIA H100 80GB HBM3".into()),
             driver: Some("nvidia".into()),
             paths: vec![gpu_path("mlx5_bond_1", Some(PathClass::Pxb)), gpu_path("mlx5_4", None)],
             peermem: Some(Readiness { ready: Some(true), reason: "module nvidia_peermem is loaded".into() }),

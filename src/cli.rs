@@ -44,7 +44,7 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Judge a session file and print the report
     Report(ReportArgs),
-    /// What the survey learnt, for other tools: env (NCCL, UCX, numactl)
+    /// What the survey learnt, for other tools: env (NCCL, UCX, numactl), nccl-xml
     Export(ExportArgs),
     /// Pack what this node is into FILE.tar.gz, for `--root` on another machine
     Capture(CaptureArgs),
@@ -89,6 +89,9 @@ pub struct ProbeArgs {
     /// Form of the output [default: text]
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "json")]
     pub format: Option<ProbeFormat>,
+    /// Read a topology that hwloc (lstopo) or NCCL wrote, instead of this machine
+    #[arg(long, value_name = "FILE.xml", conflicts_with_all = ["root", "steps"])]
+    pub topology: Option<PathBuf>,
     /// Flags that most commands share.
     #[command(flatten)]
     pub common: Common,
@@ -97,6 +100,9 @@ pub struct ProbeArgs {
 /// Flags of `check`.
 #[derive(Clone, Debug, Args)]
 pub struct CheckArgs {
+    /// Read a topology that hwloc (lstopo) or NCCL wrote, instead of this machine
+    #[arg(long, value_name = "FILE.xml", conflicts_with_all = ["root", "steps"])]
+    pub topology: Option<PathBuf>,
     /// Flags that most commands share.
     #[command(flatten)]
     pub common: Common,
@@ -216,6 +222,8 @@ Exit codes: 0 written, 2 could not do it (the reason is on stderr).";
 pub enum ExportFormat {
     /// Variables for NCCL and UCX, a numactl launcher per rail
     Env,
+    /// NCCL's topology XML, for `NCCL_TOPO_FILE`
+    NcclXml,
 }
 
 /// Flags of `export`.
@@ -225,6 +233,9 @@ pub struct ExportArgs {
     /// What to write
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub format: ExportFormat,
+    /// Read a topology that hwloc (lstopo) or NCCL wrote, instead of this machine
+    #[arg(long, value_name = "FILE.xml", conflicts_with_all = ["root", "steps"])]
+    pub topology: Option<PathBuf>,
     /// Flags that most commands share.
     #[command(flatten)]
     pub common: Common,

@@ -3,6 +3,7 @@
 mod base;
 mod container;
 mod decode;
+mod drawn;
 mod encode;
 mod format;
 mod live;
@@ -18,6 +19,7 @@ mod tests;
 mod until;
 mod writer;
 
+pub use drawn::Drawn;
 pub use live::Live;
 pub use only::{Only, only};
 pub use open::{DEFAULT_EVERY, look, node, open, open_stoppable, tree};

@@ -100,6 +100,9 @@ pub struct Common {
     /// Limits of the rules, from the config file.
     #[arg(skip)]
     pub limits: Limits,
+    /// A topology that another tool wrote, instead of a node; only commands that name the flag have it.
+    #[arg(skip)]
+    pub topology: Option<PathBuf>,
 }
 
 impl Common {

@@ -5,6 +5,7 @@
 //! | [`model`] | the plain data that every other part speaks: topology, frame, gap, process |
 //! | [`addresses`] | the IP addresses of this machine, with their prefixes |
 //! | [`root`] | where files are read from: `/` in life, a copied tree in tests and tickets |
+//! | [`topology_file`] | topologies that hwloc and NCCL wrote, and NCCL's form of ours |
 //! | [`survey`] | one probe a file; each adds the facts it learns to a [`model::Topology`] |
 //! | [`bind`] | binding of threads and memory, and where memory lies |
 //! | [`bounded`] | reading files that people name, whatever they are |
@@ -32,3 +33,4 @@ pub mod processes;
 pub mod root;
 pub mod steps;
 pub mod survey;
+pub mod topology_file;

@@ -37,6 +37,8 @@ pub(crate) mod testing;
 mod uverbs;
 mod verbs;
 
+pub(crate) use pci::cpus_of_mask;
+
 use crate::model::Topology;
 use crate::root::{ReadError, Root};
 

@@ -24,10 +24,13 @@ pub fn lane_gb_per_s(gt_per_s: f64) -> f64 {
     gt_per_s * encoding / 8.0
 }
 
-/// Raw data rate of a hop as negotiated, GB/s; `None` when speed or width is unknown.
+/// Raw data rate of a hop as negotiated, GB/s; `None` when speed or width is unknown and no rate is told.
 #[must_use]
 pub fn link_gb_per_s(hop: &Hop) -> Option<f64> {
-    Some(lane_gb_per_s(hop.current_gt_per_s?) * f64::from(hop.current_width?))
+    match (hop.current_gt_per_s, hop.current_width) {
+        (Some(gt_per_s), Some(width)) => Some(lane_gb_per_s(gt_per_s) * f64::from(width)),
+        _ => hop.raw_gb_per_s,
+    }
 }
 
 /// The hop that carries least, of those whose rate is known.

@@ -16,7 +16,8 @@ const USUAL_TIME: Duration = Duration::from_secs(5);
 ///
 /// What could not be done, for exit code 2.
 pub fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
-    let common = with_time(args.common.with_config()?);
+    let common = Common { topology: args.topology, ..args.common.with_config()? };
+    let common = with_time(common);
     let stop = Stop::new();
     // a check that is cut short reports on what was seen so far
     signals::end_on_signals(stop.clone())?;
@@ -30,7 +31,7 @@ pub fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
 
 /// A copied tree ends by itself: after one look, or with its last step.
 fn with_time(mut common: Common) -> Common {
-    if common.root.is_none() {
+    if common.root.is_none() && common.topology.is_none() {
         common.duration.get_or_insert(Period(USUAL_TIME));
     }
     common

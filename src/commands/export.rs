@@ -3,7 +3,9 @@
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::export::Env;
 use crate::session;
+use crate::settings::Common;
 use anyhow::Context;
+use probes::topology_file::NcclXml;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
@@ -13,10 +15,11 @@ use std::process::ExitCode;
 ///
 /// The node or tree cannot be read, or a form cannot be made of it.
 pub fn run(args: ExportArgs) -> anyhow::Result<ExitCode> {
-    let common = args.common.with_config()?;
+    let common = Common { topology: args.topology, ..args.common.with_config()? };
     let session = session::look(&common)?;
     let text = match args.format {
         ExportFormat::Env => Env(session.topology()).to_string(),
+        ExportFormat::NcclXml => NcclXml(session.topology()).to_string(),
     };
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -5,6 +5,7 @@ use crate::cli::{ProbeArgs, ProbeFormat};
 use crate::printable::Printable;
 use crate::report::{ProbeMarkdown, WideProbeText};
 use crate::session;
+use crate::settings::Common;
 use crate::timeline::Timeline;
 use anyhow::Context;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -16,7 +17,7 @@ use std::process::ExitCode;
 ///
 /// What could not be done, for exit code 2.
 pub fn run(args: ProbeArgs) -> anyhow::Result<ExitCode> {
-    let common = args.common.with_config()?;
+    let common = Common { topology: args.topology, ..args.common.with_config()? };
     let session = session::look(&common)?;
     if common.json || args.format == Some(ProbeFormat::Json) {
         // a probe tells and does not judge: whatever is found, it worked

@@ -53,6 +53,9 @@ fn reason_against(rail: &Rail) -> Option<String> {
     if !rail.device.chars().all(is_plain) {
         return Some("its name is none that a shell takes".to_owned());
     }
+    if rail.port == 0 {
+        return Some("port 0: no RDMA device".to_owned());
+    }
     if rail.driver.as_deref() == Some("efa") {
         return Some("NCCL reaches EFA through the plugin aws-ofi-nccl, not by these variables".to_owned());
     }

@@ -60,7 +60,7 @@ fn limited(rails: &[Rail]) -> Vec<Finding> {
 fn shape(hop: &Hop) -> String {
     match (hop.current_gt_per_s, hop.current_width) {
         (Some(gt_per_s), Some(width)) => format!("x{width} at {gt_per_s} GT/s"),
-        _ => "unknown".to_owned(),
+        _ => hop.raw_gb_per_s.map_or("unknown".to_owned(), |raw| format!("{raw:.1} GB/s raw")),
     }
 }
 

@@ -42,6 +42,7 @@ pub(crate) fn hop(address: &str, gt_per_s: f64, width: u32) -> Hop {
         max_width: Some(width),
         upstream_max_gt_per_s: Some(gt_per_s),
         upstream_max_width: Some(width),
+        raw_gb_per_s: None,
         max_payload_bytes: Some(256),
     }
 }

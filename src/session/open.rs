@@ -1,6 +1,6 @@
 //! Which source to build: this node, or a copied tree with or without steps.
 
-use super::{FrameSource, Live, Stepped, Stop};
+use super::{Drawn, FrameSource, Live, Stepped, Stop};
 use crate::settings::Common;
 use anyhow::{Context, bail, ensure};
 use probes::load::RunningLoad;
@@ -39,6 +39,15 @@ pub fn open_stoppable(
     let every = common.overlay.every.map_or(DEFAULT_EVERY, |period| period.0);
     let until = common.duration.map(|period| period.0);
     let rails = common.overlay.rails.as_deref();
+    if let Some(file) = &common.topology {
+        let topology = drawn(file, rails)?;
+        ensure!(
+            !topology.rails.is_empty(),
+            "{}: names no RDMA device, so there is nothing to judge; `probe --topology` shows what it tells",
+            file.display()
+        );
+        return Ok(Box::new(Drawn::new(topology, every)));
+    }
     let Some(folder) = &common.root else {
         let root = Root::live();
         let topology = survey(&root, rails)?;
@@ -72,12 +81,25 @@ pub fn node(common: &Common) -> anyhow::Result<(Root, Topology)> {
 ///
 /// A rail of `--rails` is not there, or the tree cannot be read.
 pub fn look(common: &Common) -> anyhow::Result<Arc<Session>> {
+    if let Some(file) = &common.topology {
+        let topology = drawn(file, common.overlay.rails.as_deref())?;
+        return Ok(header(topology, Duration::ZERO, None));
+    }
     let root = common.root.as_deref().map_or_else(|| Ok(Root::live()), tree)?;
     let mut topology = probes::survey::survey(&root);
     if let Some(names) = &common.overlay.rails {
         keep(&mut topology, names)?;
     }
     Ok(header(topology, Duration::ZERO, None))
+}
+
+/// The topology that another tool wrote, with the named rails only.
+fn drawn(file: &Path, rails: Option<&[String]>) -> anyhow::Result<Topology> {
+    let mut topology = probes::topology_file::read(file).context("--topology")?;
+    if let Some(names) = rails {
+        keep(&mut topology, names)?;
+    }
+    Ok(topology)
 }
 
 /// The copied tree in a folder.

@@ -162,6 +162,7 @@ fn pcie(bus: u8, fault: Option<Fault>) -> PciePath {
         max_width: Some(16),
         upstream_max_gt_per_s: gen5,
         upstream_max_width: Some(16),
+        raw_gb_per_s: None,
         max_payload_bytes: Some(256),
     };
     PciePath {

@@ -21,6 +21,10 @@ pub struct Hop {
     pub upstream_max_gt_per_s: Option<f64>,
     /// Lanes the port above has.
     pub upstream_max_width: Option<u32>,
+    /// Raw data rate of the link, GB/s, where a source tells it without speed and width, as hwloc does; else
+    /// `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw_gb_per_s: Option<f64>,
     /// Largest TLP payload in use on this hop (bytes), from PCI config space; `None` where not readable.
     pub max_payload_bytes: Option<u32>,
 }

@@ -119,7 +119,7 @@ pub(super) fn is_address(name: &str) -> bool {
 }
 
 /// The CPUs of a mask as sysfs writes it: `00000000,0000ff00`, most significant word first.
-pub(super) fn cpus_of_mask(mask: &str) -> Option<CpuSet> {
+pub(crate) fn cpus_of_mask(mask: &str) -> Option<CpuSet> {
     let mut cpus = Vec::new();
     let mut first = 0;
     for word in mask.trim().rsplit(',') {

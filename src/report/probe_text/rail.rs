@@ -141,7 +141,10 @@ fn pcie(f: &mut Formatter<'_>, path: &PciePath) -> fmt::Result {
 
 /// Speed and width in use.
 pub(super) fn link_now(hop: &Hop) -> String {
-    link(hop.current_gt_per_s, hop.current_width)
+    match (hop.current_gt_per_s, hop.current_width, hop.raw_gb_per_s) {
+        (None, None, Some(_)) => "speed and width not told apart".to_owned(),
+        (gt_per_s, width, _) => link(gt_per_s, width),
+    }
 }
 
 fn link(gt_per_s: Option<f64>, width: Option<u32>) -> String {

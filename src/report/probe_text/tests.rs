@@ -14,6 +14,7 @@ fn hop(address: &str, upstream: &str, now: (f64, u32), can: (f64, u32), above: (
         max_width: Some(can.1),
         upstream_max_gt_per_s: Some(above.0),
         upstream_max_width: Some(above.1),
+        raw_gb_per_s: None,
         max_payload_bytes: Some(512),
     }
 }

@@ -62,7 +62,9 @@ class Job:
         """Waits for the end and returns the job; any exit status is fine."""
         if not self.done.wait(seconds):
             if not self.guest.answers():
-                raise Unresponsive(f"host {self.guest.name} stopped answering")
+                # the kernel says there what it is stuck in
+                console = tail(self.guest.console.read_text(errors="replace"), 60)
+                raise Unresponsive(f"host {self.guest.name} stopped answering; the end of its console:\n{console}\n ")
             raise LabError(f"{self} was not done after {seconds} s; so far:\n{tail(self.out)}\n{tail(self.err)}")
         return self
 
@@ -193,7 +195,7 @@ def machine(name, peer, image, share, wires, line):
     command += ["-kernel", f"{image}/vmlinuz", "-initrd", f"{image}/initrd.gz"]
     # On a busy machine the kernel's test of its timer counts too few ticks and gives up on booting, and its calibration
     # of delay loops takes seconds a CPU: neither is made.
-    command += ["-append", f"console=ttyS0 quiet panic=-1 no_timer_check lpj=4000000 mitigations=off lab_host={name}"]
+    command += ["-append", f"console=ttyS0 loglevel=5 panic=-1 no_timer_check lpj=4000000 mitigations=off lab_host={name}"]
     command += ["-serial", f"file:{share}/console.{name}", "-serial", f"unix:{line},server=on,wait=off"]
     return command
 

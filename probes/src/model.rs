@@ -26,7 +26,7 @@ pub use gid::{Gid, GidChoice, GidType};
 pub use gpu::{Acs, Gpu, GpuPath, PathClass, PathPort, Readiness};
 pub use host::{AbiRefusal, Host, HugePages, NumaNode};
 pub use load::{Load, LoadOp, LoadOrigin, LoadTarget, Worker};
-pub use pcie::{Hop, PciePath};
+pub use pcie::{Hop, LinkErrors, PciePath};
 pub use process::{Process, ProcessSource};
 pub use rail::{Interrupts, LinkLayer, Rail};
 pub use session::{Session, Simulation};

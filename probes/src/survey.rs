@@ -3,6 +3,7 @@
 //! A new probe is one file here, its `mod` line and one entry in [`ALL`].
 
 mod abi;
+mod aer;
 pub mod bonding;
 mod bonding_text;
 mod bonds;
@@ -77,6 +78,7 @@ pub const ALL: &[&dyn Probe] = &[
     &uverbs::Uverbs,
     &iommu::Iommu,
     &gpus::Gpus,
+    &aer::Aer,
     &gpu_paths::GpuPaths,
     &gpu_direct::GpuDirect,
     &lost_cards::LostCards,

@@ -3,7 +3,9 @@
 use super::number::known;
 use crate::ceilings::{self, Ceilings};
 use crate::timeline::{HostTimeline, LegSums, RailSums};
-use probes::model::{Bond, CpuSet, Gid, GidType, Hop, Interrupts, Lag, LinkLayer, PciePath, Rail, RailId};
+use probes::model::{
+    Bond, CpuSet, Gid, GidType, Hop, Interrupts, Lag, LinkErrors, LinkLayer, PciePath, Rail, RailId,
+};
 use serde::Serialize;
 use std::net::Ipv6Addr;
 
@@ -133,6 +135,8 @@ pub struct PcieRow {
     pub limit_gb_per_s: Option<f64>,
     /// Lower end of the slowest hop.
     pub limited_by: Option<String>,
+    /// PCIe errors since boot of the functions on the way; empty where the kernel counts none.
+    pub errors: Vec<LinkErrors>,
     /// Every link on the way up, the card's own first.
     pub hops: Vec<Hop>,
 }
@@ -298,6 +302,7 @@ impl PcieRow {
             max_width: own.and_then(|hop| hop.max_width),
             limit_gb_per_s: known(slowest.map(|(_, raw)| raw)),
             limited_by: slowest.map(|(hop, _)| hop.address.clone()),
+            errors: path.errors.clone(),
             hops: path.hops.clone(),
         }
     }

@@ -172,6 +172,7 @@ fn pcie(bus: u8, fault: Option<Fault>) -> PciePath {
         hops: vec![hop],
         max_read_request_bytes: Some(4096),
         relaxed_ordering: Some(true),
+        errors: Vec::new(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! PCI Express: every hop from the card up to the root.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// One link of the path: a function and the port above it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -44,4 +45,32 @@ pub struct PciePath {
     pub max_read_request_bytes: Option<u32>,
     /// Whether relaxed ordering is enabled in the function's device control register.
     pub relaxed_ordering: Option<bool>,
+    /// Errors that the kernel has counted since boot, the card's own function first; a function for which it
+    /// counts none (no AER capability, or the firmware handles errors) is not there.
+    #[serde(default)]
+    pub errors: Vec<LinkErrors>,
+}
+
+/// PCIe errors of one function since boot, by kind (`BadTLP`); a kind that did not happen is not there.
+///
+/// Source: Documentation/ABI/testing/sysfs-bus-pci-devices-aer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkErrors {
+    /// PCI address.
+    pub address: String,
+    /// Errors that the hardware mended, at the cost of a retransmission.
+    pub correctable: BTreeMap<String, u64>,
+    /// Errors that lost a transaction.
+    pub nonfatal: BTreeMap<String, u64>,
+    /// Errors that lost the link.
+    pub fatal: BTreeMap<String, u64>,
+}
+
+impl LinkErrors {
+    /// All of them together.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        let kinds = [&self.correctable, &self.nonfatal, &self.fatal].into_iter().flatten();
+        kinds.fold(0, |sum, (_, count)| sum.saturating_add(*count))
+    }
 }

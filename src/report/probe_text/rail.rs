@@ -4,7 +4,9 @@ use super::packed::Packed;
 use crate::ceilings;
 use crate::report::rails::{address, model};
 use crate::report::text::wrap::Wrapped;
-use probes::model::{Bond, CpuSet, Gid, GidType, Hop, Interrupts, Lag, Leg, LinkLayer, PciePath, Rail};
+use probes::model::{
+    Bond, CpuSet, Gid, GidType, Hop, Interrupts, Lag, Leg, LinkErrors, LinkLayer, PciePath, Rail,
+};
 use std::fmt::{self, Formatter};
 
 pub(super) fn write(f: &mut Formatter<'_>, rail: &Rail, with_port: bool) -> fmt::Result {
@@ -38,7 +40,7 @@ fn part(f: &mut Formatter<'_>, label: &str, text: &str) -> fmt::Result {
 fn heading(rail: &Rail) -> Vec<String> {
     let word = |text: &Option<String>, what: &str| text.clone().unwrap_or_else(|| format!("{what} unknown"));
     let rate = match (rail.line_gbit_per_s, rail.is_active()) {
-        (Some(line), _) => format!("{line} Gb/s"),
+        (Some(line), _) => format!("{} Gb/s", (line * 100.0).round() / 100.0),
         // what the port prints then is a placeholder
         (None, false) if rail.state.is_some() => "no rate".to_owned(),
         (None, _) => "rate unknown".to_owned(),
@@ -83,6 +85,9 @@ fn infiniband(rail: &Rail) -> String {
 
 fn chosen_gid(rail: &Rail) -> String {
     let Some(choice) = &rail.gid else {
+        if rail.link_layer.is_none() {
+            return "unknown".to_owned();
+        }
         let needless = rail.node_type.as_deref() == Some("RNIC") || rail.driver.as_deref() == Some("efa");
         return if needless { "none needed".to_owned() } else { "none usable".to_owned() };
     };
@@ -133,10 +138,23 @@ fn pcie(f: &mut Formatter<'_>, path: &PciePath) -> fmt::Result {
             line(f, "            ", &text)?;
         }
     }
+    for errors in path.errors.iter().filter(|errors| errors.total() > 0) {
+        part(f, "", &of_errors(errors))?;
+    }
     if path.hops.is_empty() {
         part(f, "pcie", &format!("{}: path unknown", path.address))?;
     }
     Ok(())
+}
+
+/// `0000:41:00.0: PCIe errors since boot: 3 BadTLP (correctable)`.
+fn of_errors(errors: &LinkErrors) -> String {
+    let words: Vec<String> =
+        [(&errors.correctable, "correctable"), (&errors.nonfatal, "NOT corrected"), (&errors.fatal, "FATAL")]
+            .into_iter()
+            .flat_map(|(kinds, how)| kinds.iter().map(move |(kind, count)| format!("{count} {kind} ({how})")))
+            .collect();
+    format!("{}: PCIe errors since boot: {}", errors.address, words.join(", "))
 }
 
 /// Speed and width in use.

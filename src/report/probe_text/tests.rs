@@ -1,7 +1,7 @@
 use super::{ProbeText, WideProbeText};
 use probes::model::{
     Acs, Bond, CpuSet, Gid, GidChoice, GidType, Gpu, GpuPath, Hop, Host, HugePages, Interrupts, Lag, Leg,
-    LinkLayer, LostCard, NumaNode, PathClass, PathPort, PciePath, Rail, Readiness, Topology,
+    LinkErrors, LinkLayer, LostCard, NumaNode, PathClass, PathPort, PciePath, Rail, Readiness, Topology,
 };
 
 fn hop(address: &str, upstream: &str, now: (f64, u32), can: (f64, u32), above: (f64, u32)) -> Hop {
@@ -71,6 +71,11 @@ fn bonded_rail() -> Rail {
                 hop("0000:16:00.0", "0000:15:01.0", (16.0, 8), (32.0, 16), (32.0, 16)),
             ],
             max_read_request_bytes: Some(4096),
+            errors: vec![LinkErrors {
+                address: "0000:1a:00.0".into(),
+                correctable: [("BadTLP".to_owned(), 3)].into(),
+                ..LinkErrors::default()
+            }],
             relaxed_ordering: Some(true),
             ..PciePath::default()
         }),

@@ -155,11 +155,20 @@ fn page(bytes: u64) -> String {
 }
 
 fn of_gpu(gpu: &Gpu) -> String {
-    let link = gpu.pcie.hops.first().map_or_else(|| "link unknown".to_owned(), rail::link_now);
-    let id = [&gpu.pcie.vendor, &gpu.pcie.device].map(|id| id.as_deref().unwrap_or("?")).join(":");
-    let driver = gpu.driver.as_ref().map_or("no driver".to_owned(), |driver| format!("driver {driver}"));
-    let what = gpu.model.as_deref().unwrap_or("GPU");
-    format!("{} {} {what} ({id}), {link}, {driver}", gpu.name, gpu.pcie.address)
+    let mut text = format!("{} {} {}", gpu.name, gpu.pcie.address, gpu.model.as_deref().unwrap_or("GPU"));
+    if let (Some(vendor), Some(device)) = (&gpu.pcie.vendor, &gpu.pcie.device) {
+        text += " (";
+        text += &[vendor.as_str(), device.as_str()].join(":");
+        text += ")";
+    }
+    text += ", ";
+    text += &gpu.pcie.hops.first().map_or_else(|| "link unknown".to_owned(), rail::link_now);
+    // that none is bound is a gap of the survey
+    if let Some(driver) = &gpu.driver {
+        text += ", driver ";
+        text += driver;
+    }
+    text
 }
 
 fn of_card(card: &LostCard) -> String {

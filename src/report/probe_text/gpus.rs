@@ -10,7 +10,9 @@ use std::fmt::{self, Formatter};
 const MOST_ACROSS: usize = 10;
 
 pub(super) fn write(f: &mut Formatter<'_>, gpus: &[Gpu]) -> fmt::Result {
-    if gpus.is_empty() {
+    // files of other programs name GPUs and nothing about them
+    let told = |gpu: &Gpu| !gpu.paths.is_empty() || gpu.peermem.is_some() || gpu.dmabuf.is_some();
+    if !gpus.iter().any(told) {
         return Ok(());
     }
     writeln!(f, "\nbetween GPUs and rails")?;

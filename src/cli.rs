@@ -44,7 +44,7 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Judge a session file and print the report
     Report(ReportArgs),
-    /// What the survey learnt, for other tools: env (NCCL, UCX, numactl), nccl-xml
+    /// What the survey learnt, for other tools: env (NCCL, UCX, numactl), nccl-xml, hwloc-xml
     Export(ExportArgs),
     /// Pack what this node is into FILE.tar.gz, for `--root` on another machine
     Capture(CaptureArgs),
@@ -215,6 +215,11 @@ env can be sourced by a shell; what cannot be given is a comment with its reason
   ON_mlx5_0='numactl --cpunodebind=0 --membind=0'
 Then: $ON_mlx5_0 ib_read_bw -d mlx5_0 ...
 
+nccl-xml leaves to NCCL what it learns by itself (NVLink, compute capability, GPU Direct).
+hwloc-xml of this machine is what hwloc sees of it, caches and cores included. Of a copied tree or a topology file it
+holds what the survey knows: sockets, nodes, CPUs, distances, PCI paths with their rates, RDMA devices, netdevs; no
+caches and no cores, as hwloc's own look at a copied tree wants files that railscope does not read.
+
 Exit codes: 0 written, 2 could not do it (the reason is on stderr).";
 
 /// What `export` can write.
@@ -224,6 +229,8 @@ pub enum ExportFormat {
     Env,
     /// NCCL's topology XML, for `NCCL_TOPO_FILE`
     NcclXml,
+    /// hwloc's XML, for `lstopo -i FILE` and `HWLOC_XMLFILE`
+    HwlocXml,
 }
 
 /// Flags of `export`.

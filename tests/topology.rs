@@ -82,3 +82,22 @@ fn a_file_that_is_of_no_use_ends_with_2_and_one_line() {
     railscope(&["probe"], &bare).code(0);
     assert!(says(&["check"], &bare).contains("names no RDMA device"));
 }
+
+#[test]
+fn what_is_written_for_hwloc_says_where_the_same_things_sit() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = file(dir.path(), "first.xml", NCCL);
+    let done = railscope(&["export", "--format", "hwloc-xml"], &first);
+    if done.get_output().status.code() == Some(2) {
+        let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+        assert!(said.contains("this build has no hwloc"), "{said}");
+        return;
+    }
+    let second = file(dir.path(), "second.xml", &stdout(&done));
+    let json: Value =
+        serde_json::from_str(&stdout(&railscope(&["probe", "--json"], &second).code(0))).unwrap();
+    let rail = &json["rails"][0];
+    assert_eq!((&rail["device"], &rail["numa_node"]), (&"mlx5_0".into(), &1.into()));
+    assert_eq!(rail["pcie"]["address"], "0000:61:00.0");
+    assert_eq!(json["numa"][1]["cpus"], "4-7");
+}

@@ -5,10 +5,16 @@
 
 #[cfg(feature = "hwloc")]
 mod hwloc;
+#[cfg(feature = "hwloc")]
+mod hwloc_out;
+#[cfg(feature = "hwloc")]
+mod hwloc_text;
 mod nccl;
 mod nccl_text;
 mod parts;
 
+#[cfg(feature = "hwloc")]
+pub use hwloc_out::{hwloc_xml, hwloc_xml_of_this_machine};
 pub use nccl_text::NcclXml;
 
 use crate::bounded;
@@ -94,6 +100,26 @@ fn of_hwloc(version: Option<&str>, text: &str) -> Result<Topology, String> {
 #[cfg(not(feature = "hwloc"))]
 fn of_hwloc(_: Option<&str>, _: &str) -> Result<Topology, String> {
     Err("is hwloc XML, and this build has no hwloc".to_owned())
+}
+
+/// As with the feature `hwloc`.
+///
+/// # Errors
+///
+/// Always: this build has no hwloc.
+#[cfg(not(feature = "hwloc"))]
+pub fn hwloc_xml_of_this_machine() -> Result<(String, Option<&'static str>), String> {
+    Err("this build has no hwloc".to_owned())
+}
+
+/// As with the feature `hwloc`.
+///
+/// # Errors
+///
+/// Always: this build has no hwloc.
+#[cfg(not(feature = "hwloc"))]
+pub fn hwloc_xml(_: &Topology) -> Result<String, String> {
+    Err("this build has no hwloc".to_owned())
 }
 
 #[cfg(test)]

@@ -2,10 +2,12 @@
 
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::export::Env;
+use crate::printable::tell;
 use crate::session;
 use crate::settings::Common;
-use anyhow::Context;
-use probes::topology_file::NcclXml;
+use anyhow::{Context, anyhow};
+use probes::model::Topology;
+use probes::topology_file::{self, NcclXml};
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
@@ -20,6 +22,7 @@ pub fn run(args: ExportArgs) -> anyhow::Result<ExitCode> {
     let text = match args.format {
         ExportFormat::Env => Env(session.topology()).to_string(),
         ExportFormat::NcclXml => NcclXml(session.topology()).to_string(),
+        ExportFormat::HwlocXml => hwloc_xml(session.topology(), &common)?,
     };
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -27,4 +30,17 @@ pub fn run(args: ExportArgs) -> anyhow::Result<ExitCode> {
         written => written.context("the export cannot be written to stdout")?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What hwloc sees of this machine, or what the survey learnt of another.
+fn hwloc_xml(topology: &Topology, common: &Common) -> anyhow::Result<String> {
+    let failed = |error| anyhow!("hwloc-xml: {error}");
+    if common.root.is_some() || common.topology.is_some() {
+        return topology_file::hwloc_xml(topology).map_err(failed);
+    }
+    let (text, remark) = topology_file::hwloc_xml_of_this_machine().map_err(failed)?;
+    if let Some(remark) = remark {
+        tell(format_args!("hwloc-xml: {remark}"));
+    }
+    Ok(text)
 }

@@ -51,7 +51,7 @@ pub(super) fn topology(text: &str) -> Result<Topology, String> {
     Ok(topology)
 }
 
-fn import(text: &str) -> Result<hwlocality::Topology, String> {
+pub(super) fn import(text: &str) -> Result<hwlocality::Topology, String> {
     let refused = |error: String| format!("hwloc cannot make a topology of it: {error}");
     hwlocality::Topology::builder()
         .from_xml(text)

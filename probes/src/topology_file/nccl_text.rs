@@ -3,6 +3,7 @@
 //! What NCCL learns by itself when it starts (compute capability, ranks, NVLink, GPU Direct) is left to it, as
 //! the files of AWS and Azure do. Source: NCCL, `src/graph/xml.cc` and `topo.cc`.
 
+use super::parts::Quoted;
 use crate::model::{CpuSet, Hop, LinkLayer, NumaNode, PciePath, Rail, Topology};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -179,22 +180,4 @@ fn mask(cpus: &CpuSet) -> String {
 /// The GUID's bytes as NCCL prints them, read as a little-endian number.
 fn number_of(guid: &str) -> Option<u64> {
     u64::from_str_radix(&guid.replace(':', ""), 16).ok().map(u64::swap_bytes)
-}
-
-/// Text inside an attribute.
-struct Quoted<'a>(&'a str);
-
-impl Display for Quoted<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
-            match c {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '"' => f.write_str("&quot;")?,
-                c if c.is_control() => f.write_str(" ")?,
-                c => write!(f, "{c}")?,
-            }
-        }
-        Ok(())
-    }
 }

@@ -2,6 +2,7 @@
 
 use crate::model::{Gpu, GpuPath, PathClass, PciePath, Rail, Topology};
 use crate::survey::order::natural;
+use std::fmt::{self, Display, Formatter, Write};
 
 /// Name of this reader in gaps.
 pub(super) const PROBE: &str = "topology-file";
@@ -12,10 +13,12 @@ pub(super) fn short(text: &str) -> String {
 }
 
 /// Whether a class code (`0x0302`) and vendor are those of a GPU: display of any kind, or AMD's
-/// "processing accelerator".
+/// "processing accelerator". Hand-made files have vendors ffff and 0000.
 pub(super) fn is_gpu(class: u16, vendor: Option<&str>) -> bool {
     match class {
-        0x0302 | 0x0380 | 0x1200 => vendor.is_none_or(|vendor| matches!(vendor, "10de" | "1002" | "ffff")),
+        0x0302 | 0x0380 | 0x1200 => {
+            vendor.is_none_or(|vendor| matches!(vendor, "10de" | "1002" | "ffff" | "0000"))
+        }
         // a server's console chip is one as well
         0x0300 => matches!(vendor, Some("10de" | "1002")),
         _ => false,
@@ -56,4 +59,22 @@ fn path_between(gpu: &Gpu, rail: &Rail) -> Option<GpuPath> {
         _ => None,
     };
     Some(GpuPath { device: rail.device.clone(), class, ports: Vec::new() })
+}
+
+/// Text inside an attribute.
+pub(super) struct Quoted<'a>(pub(super) &'a str);
+
+impl Display for Quoted<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '"' => f.write_str("&quot;")?,
+                c if c.is_control() => f.write_str(" ")?,
+                c => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
 }

@@ -129,7 +129,7 @@ fn files_that_are_none_end_in_one_line() {
 
 #[cfg(feature = "hwloc")]
 mod of_hwloc {
-    use super::super::of_text;
+    use super::super::{hwloc_xml, hwloc_xml_of_this_machine, of_text};
     use super::reasons;
     use crate::model::LinkLayer;
 
@@ -226,6 +226,43 @@ mod of_hwloc {
         let error = of_text(&newer).unwrap_err();
         assert!(error.starts_with("is hwloc XML of version 9.0, and this build has hwloc "), "{error}");
         assert!(error.contains("lstopo --export-xml-flags v"), "{error}");
+    }
+
+    #[test]
+    fn what_is_written_for_hwloc_reads_back_the_same() {
+        let first = of_text(HWLOC).unwrap();
+        let written = hwloc_xml(&first).unwrap();
+        assert_eq!(of_text(&written).unwrap(), first, "{written}");
+    }
+
+    #[test]
+    fn a_node_without_cpus_and_a_rail_of_unknown_node_are_written_as_such() {
+        let mut topology = of_text(HWLOC).unwrap();
+        topology.numa[0].cpus = Some("0-3".parse().unwrap());
+        topology.numa[1].cpus = Some("".parse().unwrap());
+        topology.numa[1].socket = None;
+        topology.rails[0].numa_node = None;
+        let written = hwloc_xml(&topology).unwrap();
+        let again = of_text(&written).unwrap();
+        let cpus: Vec<String> = again.numa.iter().map(|n| n.cpus.as_ref().unwrap().to_string()).collect();
+        assert_eq!(cpus, ["0-3", ""], "{written}");
+        assert_eq!((again.rails[0].numa_node, again.distance(0, 1)), (None, Some(32)), "{written}");
+    }
+
+    #[test]
+    fn a_machine_whose_cpus_are_unknown_is_not_written() {
+        let mut topology = of_text(HWLOC).unwrap();
+        topology.numa[1].cpus = None;
+        assert!(hwloc_xml(&topology).unwrap_err().contains("CPUs of node 1 are unknown"));
+    }
+
+    #[test]
+    fn this_machine_is_written_as_hwloc_sees_it() {
+        let (text, remark) = hwloc_xml_of_this_machine().unwrap();
+        if remark.is_none() {
+            let here = crate::survey::survey(&crate::root::Root::live());
+            assert_eq!(of_text(&text).unwrap().host.hostname, here.host.hostname);
+        }
     }
 
     #[test]

@@ -9,8 +9,8 @@ mod shares;
 
 pub use line::{goodput_share, line_goodput_gb_per_s, line_raw_gb_per_s};
 pub use pcie::{
-    lane_gb_per_s, link_gb_per_s, link_payload_gb_per_s, path_payload_gb_per_s, path_raw_gb_per_s,
-    payload_of, slowest_hop,
+    is_made_up, lane_gb_per_s, link_gb_per_s, link_payload_gb_per_s, path_payload_gb_per_s,
+    path_raw_gb_per_s, payload_of, slowest_hop,
 };
 pub use ports::own_ports;
 pub use shares::{Flow, ResourceId, max_min_shares};

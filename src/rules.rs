@@ -26,6 +26,7 @@ mod limits;
 mod links;
 mod means;
 mod mtu;
+mod not_pinned;
 mod numa_balancing;
 mod numa_limits;
 mod numa_map;
@@ -34,6 +35,7 @@ mod pcie_limits;
 mod pcie_settings;
 mod prio;
 mod rail_imbalance;
+mod read_below_write;
 mod read_depth;
 mod shared_port;
 mod slow;
@@ -72,11 +74,13 @@ pub const ALL: &[Rule] = &[
     pcie_settings::RULE,
     acs::RULE,
     cross_numa::RULE,
+    not_pinned::RULE,
     rail_imbalance::RULE,
     implausible::RULE,
     levels::RULE,
     unstable::RULE,
     read_depth::RULE,
+    read_below_write::RULE,
     gpu_link::RULE,
     slow::RULE,
     fabric::RULE,

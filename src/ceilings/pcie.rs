@@ -24,10 +24,25 @@ pub fn lane_gb_per_s(gt_per_s: f64) -> f64 {
     gt_per_s * encoding / 8.0
 }
 
-/// Raw data rate of a hop as negotiated, GB/s; `None` when speed or width is unknown and no rate is told.
+/// Whether a link is made up: one lane of the first generation that can do no more is what emulated functions and
+/// those inside a chip set say, which have no such link. No card for RDMA was ever made so.
+#[must_use]
+pub fn is_made_up(hop: &Hop) -> bool {
+    let least = |gt_per_s: Option<f64>, width: Option<u32>| {
+        gt_per_s.is_none_or(|gt_per_s| gt_per_s <= 2.5) && width.is_none_or(|width| width == 1)
+    };
+    hop.current_gt_per_s.is_some()
+        && hop.current_width.is_some()
+        && least(hop.current_gt_per_s, hop.current_width)
+        && least(hop.max_gt_per_s, hop.max_width)
+}
+
+/// Raw data rate of a hop as negotiated, GB/s; `None` when speed or width is unknown and no rate is told, and
+/// where they are made up.
 #[must_use]
 pub fn link_gb_per_s(hop: &Hop) -> Option<f64> {
     match (hop.current_gt_per_s, hop.current_width) {
+        _ if is_made_up(hop) => None,
         (Some(gt_per_s), Some(width)) => Some(lane_gb_per_s(gt_per_s) * f64::from(width)),
         _ => hop.raw_gb_per_s,
     }
@@ -70,7 +85,7 @@ pub fn payload_of(hop: &Hop, raw_gb_per_s: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{lane_gb_per_s, path_payload_gb_per_s, path_raw_gb_per_s};
+    use super::{lane_gb_per_s, link_gb_per_s, path_payload_gb_per_s, path_raw_gb_per_s};
     use probes::model::{Hop, PciePath};
 
     fn hop(address: &str, gt: f64, width: u32) -> Hop {
@@ -86,6 +101,16 @@ mod tests {
     fn a_lane_carries_what_its_encoding_leaves() {
         let round = |gt: f64| (lane_gb_per_s(gt) * 1000.0).round() / 1000.0;
         assert_eq!([2.5, 5.0, 8.0, 16.0, 32.0, 64.0].map(round), [0.25, 0.5, 0.985, 1.969, 3.938, 7.563]);
+    }
+
+    #[test]
+    fn one_lane_of_the_first_generation_is_no_limit_unless_the_card_could_do_more() {
+        let mut link = hop("00:03.0", 2.5, 1);
+        assert_eq!(link_gb_per_s(&link), None);
+        (link.max_gt_per_s, link.max_width) = (Some(2.5), Some(1));
+        assert_eq!(link_gb_per_s(&link), None);
+        (link.max_gt_per_s, link.max_width) = (Some(8.0), Some(16));
+        assert_eq!(link_gb_per_s(&link), Some(0.25));
     }
 
     #[test]

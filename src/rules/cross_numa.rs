@@ -5,7 +5,7 @@
 //! buffers were put, or where its large mappings lie; without such evidence nothing is said.
 
 mod advice;
-mod users;
+pub(super) mod users;
 
 use super::means::latest_load;
 use super::wording::{list, nodes, rounded, verb};

@@ -69,12 +69,20 @@ fn unknown(rails: &[Rail]) -> Option<Finding> {
     let own_hop = |rail: &Rail| rail.pcie.as_ref()?.hops.first().cloned();
     let unknown: Vec<&Rail> = rails
         .iter()
+        .filter(|rail| !rail.is_software())
         .filter(|rail| own_hop(rail).is_some_and(|hop| ceilings::link_gb_per_s(&hop).is_none()))
         .collect();
     let first = unknown.first()?;
     let names: Vec<&str> = unknown.iter().map(|rail| rail.device.as_str()).collect();
     let virtual_too = unknown.iter().any(|rail| rail.is_vf == Some(true));
-    let why = if virtual_too { " (a virtual function does not tell; its host knows)" } else { "" };
+    let made_up = unknown.iter().any(|rail| own_hop(rail).is_some_and(|hop| ceilings::is_made_up(&hop)));
+    let why = if made_up {
+        " (x1 at 2.5 GT/s is what functions say that have no link of their own)"
+    } else if virtual_too {
+        " (a virtual function does not tell; its host knows)"
+    } else {
+        ""
+    };
     let message = format!(
         "{}: speed or width of the PCIe link {} not known{why}: no PCIe limit can be judged",
         list(names.iter().copied()),
@@ -231,6 +239,9 @@ mod tests {
         software.pcie = None;
         let rails = vec![unknown("mlx5_0", None, Some(16)), unknown("mlx5_1", Some(32.0), None), software];
         assert_eq!(named(&findings(rails)), ["pcie-unknown mlx5_0,mlx5_1"]);
+        let emulated = findings(vec![on("mlx5_0", vec![hop("0000:41:00.0", 2.5, 1)])]);
+        assert_eq!(named(&emulated), ["pcie-unknown mlx5_0"]);
+        assert!(emulated[0].message.contains("x1 at 2.5 GT/s is what functions say"), "{emulated:?}");
     }
 
     #[test]

@@ -2,15 +2,15 @@
 //!
 //! Fires under load, when the mean in the load's direction is below 70 % of the rail's lowest ceiling and no
 //! other finding on the rail is a reason. Left alone: software devices (the CPU bounds them, not the card),
-//! ports that are not ACTIVE, and loads whose window is too small to tell: fewer bytes on the wire than the
+//! ports that are not ACTIVE, loads into a GPU whose PCIe link is not known, and loads whose window is too small to tell: fewer bytes on the wire than the
 //! ceiling brings in 20 µs, a long round trip in one room.
 
 use super::means::{latest_load, under_load};
 use super::wording::{list, rate, rounded};
 use super::{Finding, Limits, Rule, Severity};
-use crate::ceilings::Ceilings;
+use crate::ceilings::{self, Ceilings};
 use crate::timeline::Timeline;
-use probes::model::{Load, LoadOp, Rail, Topology};
+use probes::model::{Load, LoadOp, LoadTarget, Rail, Topology};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
@@ -39,7 +39,9 @@ const LONG_ROUND_TRIP_S: f64 = 20e-6;
 const USUAL_READ_DEPTH: u32 = 16;
 
 fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
-    let Some(load) = latest_load(timeline) else { return Vec::new() };
+    let Some(load) = latest_load(timeline).filter(|load| target_is_known(topology, load)) else {
+        return Vec::new();
+    };
     let slow: Vec<(&str, f64, f64)> = topology
         .rails_with_id()
         .filter(|(_, rail)| load.drives(&rail.device) && !rail.is_software())
@@ -63,6 +65,12 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
         .collect();
     let slow: Vec<_> = slow.into_iter().filter(|(device, ..)| !explained.contains(device)).collect();
     finding(&slow, limits).into_iter().collect()
+}
+
+fn target_is_known(topology: &Topology, load: &Load) -> bool {
+    let LoadTarget::Gpu(name) = &load.target else { return true };
+    let gpu = topology.gpus.iter().find(|gpu| gpu.name == *name);
+    gpu.is_some_and(|gpu| ceilings::path_raw_gb_per_s(&gpu.pcie).is_some())
 }
 
 /// Whether so much is on the wire that latency cannot be the reason; unknown sizes count as ample.
@@ -111,7 +119,7 @@ fn finding(slow: &[(&str, f64, f64)], limits: &Limits) -> Option<Finding> {
 mod tests {
     use super::super::testing::{Traffic, described, found, named, rail, two_sockets};
     use super::RULE;
-    use probes::model::{Load, LoadOp, Rail};
+    use probes::model::{Load, LoadOp, LoadTarget, Rail};
 
     fn codes(rails: Vec<Rail>, load: Option<Load>, rates: &[f64]) -> Vec<String> {
         named(&found(&RULE, &two_sockets(rails), &Traffic { load, ..Traffic::loaded(rates) }))
@@ -149,5 +157,7 @@ mod tests {
         assert_eq!(codes(vec![rail("mlx5_0")], Some(small), &[6.6]), Vec::<String>::new());
         let software = Rail { driver: Some("rdma_rxe".into()), ..rail("rxe0") };
         assert_eq!(codes(vec![software], Some(described(LoadOp::Read)), &[0.02]), Vec::<String>::new());
+        let gpu = Load { target: LoadTarget::Gpu("gpu0".into()), ..described(LoadOp::Read) };
+        assert_eq!(codes(vec![rail("mlx5_0")], Some(gpu), &[6.0]), Vec::<String>::new());
     }
 }

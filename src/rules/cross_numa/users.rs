@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// One user of rails.
 #[derive(Debug, Default)]
-pub(super) struct User {
+pub(in crate::rules) struct User {
     /// Process id; `None` for our own load and a described one without a PID.
     pub pid: Option<u32>,
     /// Command name.
@@ -26,7 +26,7 @@ pub(super) struct User {
 
 /// Where a user's memory is.
 #[derive(Debug, PartialEq)]
-pub(super) enum Memory {
+pub(in crate::rules) enum Memory {
     /// Not known.
     Unknown,
     /// The nodes of its buffers, outright.
@@ -37,7 +37,7 @@ pub(super) enum Memory {
 
 impl User {
     /// `ib_read_bw (PID 4242)`, `our load`.
-    pub(super) fn title(&self) -> String {
+    pub(in crate::rules) fn title(&self) -> String {
         match (self.ours, &self.name, self.pid) {
             (true, _, _) => "our load".to_owned(),
             (_, Some(name), Some(pid)) => format!("{name} (PID {pid})"),
@@ -47,7 +47,7 @@ impl User {
     }
 
     /// CPUs that its part for these rails may run on.
-    pub(super) fn cpus_of(&self, rails: &[RailId]) -> Option<CpuSet> {
+    pub(in crate::rules) fn cpus_of(&self, rails: &[RailId]) -> Option<CpuSet> {
         if self.workers.is_empty() {
             return self.cpus.clone();
         }
@@ -59,7 +59,7 @@ impl User {
     }
 
     /// Memory of its part for these rails.
-    pub(super) fn memory_of(&self, rails: &[RailId]) -> Memory {
+    pub(in crate::rules) fn memory_of(&self, rails: &[RailId]) -> Memory {
         if !self.workers.is_empty() {
             let workers = self.workers.iter().filter(|(rail, _)| rails.contains(rail));
             let buffers: BTreeSet<u32> = workers.filter_map(|(_, worker)| worker.buffer_node).collect();
@@ -78,7 +78,7 @@ impl User {
 }
 
 /// Everybody on the rails. The process of a described load is one user with it, not two.
-pub(super) fn all(topology: &Topology, processes: &[Process], load: Option<&Load>) -> Vec<User> {
+pub(in crate::rules) fn all(topology: &Topology, processes: &[Process], load: Option<&Load>) -> Vec<User> {
     let mut users: BTreeMap<u32, User> = BTreeMap::new();
     let bound = load.is_some_and(|load| load.workers.iter().any(says_where));
     for process in processes {

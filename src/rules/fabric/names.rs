@@ -29,7 +29,8 @@ pub(super) fn is_congestion(name: &str) -> bool {
 
 /// Gaps, NAKs for them, timeouts, and what was sent again: mlx5, mlx4, `bnxt_re`, irdma, efa, mana, ionic, hfi1, rxe.
 ///
-/// A receiver that is not ready (RNR) is no loss.
+/// A receiver that is not ready (RNR) is no loss, and what EFA sends again on another path (`retrans_pkts`) is how
+/// it works.
 pub(super) fn is_loss(name: &str) -> bool {
     matches!(
         name,
@@ -59,7 +60,6 @@ pub(super) fn is_loss(name: &str) -> bool {
             | "hw/Nak Sequence Error Implied"
             | "hw/RTO"
             | "hw/Rcvd Out of order packets"
-            | "hw/retrans_pkts"
             | "hw/retrans_timeout_events"
             | "hw/requester_timeout"
             | "hw/requester_oos_nak"

@@ -1,0 +1,111 @@
+//! `read-below-write`: on the same rail READ is far slower than WRITE, at a small path MTU.
+//!
+//! Fires when in the last minute a READ load brought less than 0.6 of what a WRITE load took away over the same
+//! rail, each seen long enough, and the path MTU is below 4096. The responder cuts a READ's answer into packets
+//! of the path MTU (IBTA 1.4, 9.7.5.1) and has to fetch each from memory, so many small packets cost it more than
+//! they cost the sender of a WRITE.
+
+use super::means::held;
+use super::wording::{rate, rounded};
+use super::{Finding, Limits, Rule, Severity};
+use crate::timeline::{HostTimeline, Quality, Sum, Timeline};
+use probes::model::{LoadOp, Rail, RailId, Topology};
+
+/// The rule of this file.
+pub(super) const RULE: Rule = Rule { codes: &["read-below-write"], check };
+
+/// READ as a share of WRITE.
+const SHARE: f64 = 0.6;
+/// Path MTU from which on packets are not small.
+const LARGE_MTU: u32 = 4096;
+
+fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
+    let mean = |id: RailId, op: LoadOp| {
+        let sum = sum_of(timeline.local(), id, op);
+        held(timeline.session(), limits, &sum).then(|| sum.mean_gb_per_s())?
+    };
+    topology
+        .rails_with_id()
+        .filter_map(|(id, rail)| {
+            let mtu = rail.path_mtu.filter(|mtu| *mtu < LARGE_MTU)?;
+            let (read, write) = (mean(id, LoadOp::Read)?, mean(id, LoadOp::Write)?);
+            (write > 0.0 && read < SHARE * write).then(|| finding(rail, mtu, read, write))
+        })
+        .collect()
+}
+
+/// What the NIC counted in the direction of loads of this kind, in the last minute.
+fn sum_of(local: &HostTimeline, id: RailId, op: LoadOp) -> Sum {
+    let mut sum = Sum::default();
+    for interval in local.intervals().filter(|interval| interval.load_op == Some(op)) {
+        let Some(rates) = interval.rails.get(id.0) else { continue };
+        if rates.under_load && rates.quality == Quality::Good {
+            sum.add(rates.in_direction(op), rates.counted_ns);
+        }
+    }
+    sum
+}
+
+fn finding(rail: &Rail, mtu: u32, read: f64, write: f64) -> Finding {
+    let message = format!(
+        "{}: READ does {} GB/s, WRITE {}: {:.2} of it (limit {SHARE}), at a path MTU of {mtu}",
+        rail.device,
+        rate(read),
+        rate(write),
+        read / write,
+    );
+    let netdev = rail.netdev.as_deref().unwrap_or("NETDEV");
+    Finding::new("read-below-write", Severity::Warning, [&rail.device], message)
+        .with("read_gb_per_s", rounded(read))
+        .with("write_gb_per_s", rounded(write))
+        .with("read_share_of_write", rounded(read / write))
+        .with("limit_share", SHARE)
+        .with("path_mtu", mtu)
+        .advise(format!(
+            "raise the path MTU to 4096 at both ends and on the switches: on Ethernet `ip link set {netdev} mtu 4200`"
+        ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{described, found_in, named, rail, session, two_sockets};
+    use super::RULE;
+    use crate::timeline::Timeline;
+    use probes::model::{Frame, LoadOp, Rail, RailFrame};
+    use std::sync::Arc;
+
+    /// Four seconds of READ at this rate, then four of WRITE at that.
+    fn codes(path_mtu: u32, read_gb_per_s: u64, write_gb_per_s: u64) -> Vec<String> {
+        let topology = two_sockets(vec![Rail { path_mtu: Some(path_mtu), ..rail("mlx5_0") }]);
+        let mut timeline = Timeline::new(Arc::new(session(topology.clone())));
+        for seq in 0..=8_u64 {
+            let op = if seq <= 4 { LoadOp::Read } else { LoadOp::Write };
+            let read = RailFrame {
+                rx_bytes: Some(seq.min(4) * read_gb_per_s * 1_000_000_000),
+                tx_bytes: Some(seq.saturating_sub(4) * write_gb_per_s * 1_000_000_000),
+                ..RailFrame::default()
+            };
+            let load = Some(Arc::new(described(op)));
+            timeline.push(Frame {
+                seq,
+                at_ns: seq * 1_000_000_000,
+                rails: vec![read],
+                load,
+                ..Frame::default()
+            });
+        }
+        named(&found_in(&RULE, &topology, &timeline))
+    }
+
+    #[test]
+    fn a_slow_read_at_a_small_mtu_is_named() {
+        assert_eq!(codes(1024, 12, 40), ["read-below-write mlx5_0"]);
+    }
+
+    #[test]
+    fn a_large_mtu_and_a_read_about_as_fast_are_fine() {
+        assert_eq!(codes(4096, 12, 40), Vec::<String>::new());
+        assert_eq!(codes(1024, 30, 40), Vec::<String>::new());
+        assert_eq!(codes(1024, 12, 0), Vec::<String>::new());
+    }
+}

@@ -70,17 +70,23 @@ fn dead(topology: &Topology, driver: Option<&str>, cards: &[&LostCard]) -> Findi
         Some(driver) => format!("bound to {driver}"),
         None => "bound to no driver".to_owned(),
     };
+    let loaded = topology.host.rdma_loaded != Some(false);
+    let outcome = if loaded {
+        format!("{} dead", verb(cards.len(), "it is", "they are"))
+    } else {
+        "the kernel's RDMA modules are not loaded".to_owned()
+    };
     let message = format!(
-        "{}: RDMA {} {bound}, with neither an RDMA device nor a netdev: {} dead",
+        "{}: RDMA {} {bound}, with neither an RDMA device nor a netdev: {outcome}",
         list(addresses.iter().copied()),
         verb(cards.len(), "card", "cards"),
-        verb(cards.len(), "it is", "they are"),
     );
     let advice = match driver {
-        Some(driver) if topology.rails.is_empty() => format!(
-            "see whether the RDMA module is loaded (`modprobe mlx5_ib` for mlx5_core, `modprobe bnxt_re` for bnxt_en), \
-             then `dmesg | grep -e {first} -e {driver}`"
-        ),
+        Some(driver) if !loaded => {
+            format!(
+                "`modprobe mlx5_ib` (for bnxt_en `bnxt_re`, for mlx4_core `mlx4_ib`), then `dmesg | grep {driver}`"
+            )
+        }
         Some(driver) => format!(
             "`dmesg | grep -e {first} -e {driver}` tells why it did not start (firmware, health, command timeouts); \
              `echo 1 > /sys/bus/pci/devices/{first}/remove; echo 1 > /sys/bus/pci/rescan`, a firmware reset \
@@ -284,6 +290,20 @@ mod tests {
             assert_eq!(named(&found), ["dead-hca 0000:81:00.0"]);
             assert_eq!(found[0].severity, Severity::Error);
         }
+    }
+
+    #[test]
+    fn without_the_kernel_s_rdma_modules_the_advice_is_to_load_them() {
+        let mut topology = two_sockets(Vec::new());
+        topology.lost_cards = vec![card("0000:81:00.0", Some("mlx5_core"), &[])];
+        topology.host.rdma_loaded = Some(false);
+        let found = found(&RULE, &topology, &Traffic::default());
+        assert_eq!(
+            found[0].message,
+            "0000:81:00.0: RDMA card bound to mlx5_core, with neither an RDMA device nor a netdev: the kernel's RDMA \
+             modules are not loaded"
+        );
+        assert!(found[0].advice.starts_with("`modprobe mlx5_ib`"), "{}", found[0].advice);
     }
 
     #[test]

@@ -24,8 +24,30 @@ pub(super) struct NetSource {
     values: Vec<Option<u64>>,
     mii_status: CountFile,
     bond_state: CountFile,
+    lacp: Lacp,
     /// The kernel's own statistics, where the leg's driver counts nothing of RDMA because software does it.
     stack_bytes: Option<(CountFile, CountFile)>,
+}
+
+/// What 802.3ad says of one leg; in other modes the files say "N/A".
+#[derive(Debug)]
+struct Lacp {
+    port_state: CountFile,
+    aggregator: CountFile,
+    active_aggregator: CountFile,
+}
+
+impl Lacp {
+    /// Whether the leg is in another aggregator than the active one, or not collecting and distributing (bits
+    /// 16 and 32; IEEE 802.1AX, 6.4.2.3).
+    fn is_out(&mut self, root: &Root) -> bool {
+        const READY: u64 = 16 | 32;
+        let elsewhere = match (self.aggregator.number(root), self.active_aggregator.number(root)) {
+            (Some(own), Some(active)) => own != active,
+            _ => false,
+        };
+        elsewhere || self.port_state.number(root).is_some_and(|bits| bits & READY != READY)
+    }
 }
 
 /// Whether the host's network stack carries the rail's packets.
@@ -60,6 +82,11 @@ impl NetSource {
             values: Vec::new(),
             mii_status: file("bonding_slave/mii_status"),
             bond_state: file("bonding_slave/state"),
+            lacp: Lacp {
+                port_state: file("bonding_slave/ad_actor_oper_port_state"),
+                aggregator: file("bonding_slave/ad_aggregator_id"),
+                active_aggregator: file("master/bonding/ad_aggregator"),
+            },
             stack_bytes,
         }
     }
@@ -90,7 +117,8 @@ impl NetSource {
     pub(super) fn leg(&mut self, root: &Root) -> LegFrame {
         // Documentation/ABI/testing/sysfs-class-net: mii_status is "up" or "down", state "active" or "backup"
         let link_up = self.mii_status.text(root).ok().map(|text| text == "up");
-        let may_carry = self.bond_state.text(root).ok().map(|text| text == "active");
+        let may_carry =
+            self.bond_state.text(root).ok().map(|text| text == "active" && !self.lacp.is_out(root));
         let mut leg = LegFrame {
             rx_rdma_bytes: self.value(RDMA.0),
             tx_rdma_bytes: self.value(RDMA.1),

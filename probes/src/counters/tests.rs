@@ -195,6 +195,37 @@ fn legs_are_read_from_driver_statistics_and_the_bonding_driver() {
 }
 
 #[test]
+fn a_leg_that_lacp_keeps_out_does_not_carry_though_it_is_called_active() {
+    let slave = "sys/class/net/eth0/bonding_slave";
+    let aggregator = ("sys/class/net/eth0/master/bonding/ad_aggregator", "2\n");
+    let active = |files: &[(&str, &str)]| {
+        let all: Vec<(String, &str)> =
+            files.iter().map(|(name, text)| (format!("{slave}/{name}"), *text)).collect();
+        let mut all: Vec<(&str, &str)> = all.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+        all.push(aggregator);
+        let tree = Tree::new(&all);
+        let mut topology = bond("mlx5_core");
+        let mut sampler = Sampler::open(&tree.root, &mut topology);
+        everything(&mut sampler, &tree.root).legs[0].active
+    };
+    let state = ("state", "active\n");
+    assert_eq!(
+        active(&[state, ("ad_actor_oper_port_state", "61\n"), ("ad_aggregator_id", "2\n")]),
+        Some(true)
+    );
+    assert_eq!(
+        active(&[state, ("ad_actor_oper_port_state", "69\n"), ("ad_aggregator_id", "2\n")]),
+        Some(false)
+    );
+    assert_eq!(
+        active(&[state, ("ad_actor_oper_port_state", "61\n"), ("ad_aggregator_id", "1\n")]),
+        Some(false)
+    );
+    assert_eq!(active(&[state, ("ad_actor_oper_port_state", "N/A\n")]), Some(true));
+    assert_eq!(active(&[("ad_actor_oper_port_state", "61\n")]), None);
+}
+
+#[test]
 fn legs_under_software_rdma_show_the_stacks_bytes() {
     let tree = Tree::new(&[
         ("sys/class/net/eth0/statistics/rx_bytes", "70"),

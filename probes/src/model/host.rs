@@ -49,6 +49,9 @@ pub struct Host {
     /// Cores whose threads the nodes' CPU lists put on more than one node; each entry is one core's threads.
     #[serde(default)]
     pub split_cores: Vec<CpuSet>,
+    /// Whether the kernel's RDMA core is loaded (`/sys/class/infiniband` is there); `None` in older sessions.
+    #[serde(default)]
+    pub rdma_loaded: Option<bool>,
     /// Drivers whose part of the verbs library refuses the kernel's ABI.
     #[serde(default)]
     pub abi_refusals: Vec<AbiRefusal>,

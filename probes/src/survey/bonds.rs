@@ -64,6 +64,11 @@ fn carries_rdma(root: &Root, bond: &Bond, rail: &Rail) -> Option<bool> {
     let Some(pcie) = rail.pcie.as_ref().filter(|_| !is_software(rail)) else {
         return Some(true);
     };
+    // the firmware's own word, where debugfs is readable
+    let state = root.text(format!("sys/kernel/debug/mlx5/{}/lag/state", pcie.address));
+    if state.is_ok_and(|state| state == "disabled") {
+        return Some(false);
+    }
     let mut legs = bond.legs.iter().filter_map(|leg| leg.pci_address.as_deref()).peekable();
     legs.peek()?;
     Some(legs.all(|leg| {
@@ -130,6 +135,18 @@ mod tests {
         let topology = survey(&tree);
         assert_eq!(topology.rails[0].bond.as_ref().unwrap().lag_port_select, None);
         assert!(topology.gaps.iter().any(|gap| gap.reason.contains("debugfs is not mounted")));
+    }
+
+    #[test]
+    fn firmware_that_keeps_its_lag_disabled_carries_nothing_over_the_bond() {
+        let tree = Tree::with_nic();
+        tree.files("sys/class/net/eth0/bonding", &[("mode", "802.3ad 4\n"), ("slaves", "eth0\n")]);
+        let lag = |tree: &Tree| survey(tree).rails[0].bond.as_ref().unwrap().carries_rdma;
+        assert_eq!(lag(&tree), Some(true));
+        tree.file("sys/kernel/debug/mlx5/0000:41:00.0/lag/state", "active\n");
+        assert_eq!(lag(&tree), Some(true));
+        tree.file("sys/kernel/debug/mlx5/0000:41:00.0/lag/state", "disabled\n");
+        assert_eq!(lag(&tree), Some(false));
     }
 
     #[test]

@@ -55,7 +55,11 @@ impl Function {
             return true;
         }
         let id = |file: &str| root.text(self.folder.join(file)).unwrap_or_default();
-        id("vendor") == "0x15b3" && MELLANOX_VIRTUAL.contains(&id("device").as_str())
+        match id("vendor").as_str() {
+            "0x15b3" => MELLANOX_VIRTUAL.contains(&id("device").as_str()),
+            "0x14e4" => BROADCOM_VIRTUAL.contains(&id("device").as_str()),
+            _ => false,
+        }
     }
 
     /// The physical function under a virtual one, where the host shows it.
@@ -93,8 +97,20 @@ impl Function {
     }
 }
 
-/// Device ids that Mellanox gave to virtual functions (pci.ids: `ConnectX-3` to `ConnectX` family).
-const MELLANOX_VIRTUAL: [&str; 7] = ["0x1002", "0x1004", "0x1014", "0x1016", "0x1018", "0x101a", "0x101e"];
+/// Device ids that Mellanox gave to virtual functions.
+///
+/// Sources: `mlx5_core_pci_table` in drivers/net/ethernet/mellanox/mlx5/core/main.c, `mlx4_pci_table` in mlx4's.
+const MELLANOX_VIRTUAL: [&str; 10] =
+    ["0x1002", "0x1004", "0x1012", "0x1014", "0x1016", "0x1018", "0x101a", "0x101c", "0x101e", "0xa2d3"];
+
+/// Device ids that Broadcom gave to virtual functions of `NetXtreme`-C, -E and -S.
+///
+/// Source: `bnxt_pci_tbl` in drivers/net/ethernet/broadcom/bnxt/bnxt.c.
+const BROADCOM_VIRTUAL: [&str; 21] = [
+    "0x1606", "0x1607", "0x1608", "0x1609", "0x16bd", "0x16c1", "0x16c2", "0x16c3", "0x16c4", "0x16c5",
+    "0x16cb", "0x16d3", "0x16dc", "0x16e1", "0x16e5", "0x16e6", "0x1806", "0x1807", "0x1808", "0x1809",
+    "0x1819",
+];
 
 /// `0000:41:00` of `0000:41:00.0`: equal on the functions of one card.
 pub(super) fn slot(address: &str) -> &str {

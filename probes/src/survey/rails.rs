@@ -21,6 +21,7 @@ impl Probe for Rails {
     }
 
     fn survey(&self, root: &Root, topology: &mut Topology) -> Result<(), ReadError> {
+        topology.host.rdma_loaded = Some(root.exists(CLASS));
         let mut devices = match root.names(CLASS) {
             Ok(devices) => devices,
             Err(error) if error.is_missing() => {
@@ -224,8 +225,18 @@ mod tests {
     #[test]
     fn a_guest_s_virtual_function_is_known_by_its_device_id() {
         let tree = Tree::with_nic();
-        tree.file("sys/bus/pci/devices/0000:41:00.0/device", "0x101e\n");
-        assert_eq!(survey(&tree).rails[0].is_vf, Some(true));
+        let function = "sys/bus/pci/devices/0000:41:00.0";
+        for (vendor, device, is_vf) in [
+            ("0x15b3\n", "0x101e\n", true),
+            ("0x15b3\n", "0x101c\n", true),
+            ("0x15b3\n", "0x101d\n", false),
+            ("0x14e4\n", "0x1806\n", true),
+            ("0x14e4\n", "0x1750\n", false),
+            ("0x8086\n", "0x101e\n", false),
+        ] {
+            tree.files(function, &[("vendor", vendor), ("device", device)]);
+            assert_eq!(survey(&tree).rails[0].is_vf, Some(is_vf), "{vendor}{device}");
+        }
     }
 
     #[test]
@@ -278,5 +289,6 @@ mod tests {
     fn without_the_class_it_says_that_no_driver_is_loaded() {
         let topology = survey(&Tree::new());
         assert_eq!(reasons(&topology), ["/sys/class/infiniband: no such folder: no RDMA driver is loaded"]);
+        assert_eq!(topology.host.rdma_loaded, Some(false));
     }
 }

@@ -210,6 +210,24 @@ mod of_hwloc {
     }
 
     #[test]
+    fn a_memory_only_node_has_no_cpus_though_hwloc_names_those_near_it() {
+        let first = "nodeset=\"0x00000001\" complete_nodeset=\"0x00000001\" gp_index=\"3\" local_memory=\"1073741824\"/>";
+        let second = "<object type=\"NUMANode\" os_index=\"2\" cpuset=\"0x00000005\" complete_cpuset=\"0x00000005\" \
+                      nodeset=\"0x00000004\" complete_nodeset=\"0x00000004\" gp_index=\"99\" local_memory=\"4096\"/>";
+        let text = HWLOC
+            .replace(first, &format!("{first}{second}"))
+            .replace("0x00000003\"", "0x00000007\"")
+            .replace(
+                "nodeset=\"0x00000001\" complete_nodeset=\"0x00000001\" gp_index=\"2\"",
+                "nodeset=\"0x00000005\" complete_nodeset=\"0x00000005\" gp_index=\"2\"",
+            );
+        let topology = of_text(&text).unwrap();
+        let cpus: Vec<String> = topology.numa.iter().map(|n| n.cpus.as_ref().unwrap().to_string()).collect();
+        assert_eq!(cpus, ["0,2", "1,3", ""]);
+        assert!(reasons(&topology).contains("node 2: cpus: 0,2 are near"), "{}", reasons(&topology));
+    }
+
+    #[test]
     fn a_card_below_the_whole_machine_has_no_node() {
         let whole = "<object type=\"Bridge\" gp_index=\"12\"";
         let (before, after) = HWLOC.split_once(whole).unwrap();

@@ -18,6 +18,8 @@ pub(super) fn rewrite(path: &Path, bytes: &[u8], names: &Names, table: &mut Tabl
         serial(&text, table)
     } else if path.ends_with("proc/net/route") || path.ends_with("net/route") {
         routes(&text, table)
+    } else if file == "mounts" && path.starts_with("proc") {
+        words::rewrite(&system_mounts(&text), Context::Network, names, table)
     } else if path == Path::new("proc/version") {
         words::rewrite(&without_builder(&text), Context::Text, names, table)
     } else if path.starts_with("proc/net") || path == Path::new("proc/cmdline") {
@@ -51,6 +53,15 @@ fn lines_of_tools(text: &str, names: &Names, table: &mut Table) -> String {
         words::rewrite(line, context, names, table)
     };
     text.split_inclusive('\n').map(line).collect()
+}
+
+/// Mounts of the kernel's own file systems, of which the survey looks for cgroups: the others name disks, servers
+/// and shares.
+fn system_mounts(text: &str) -> String {
+    const OWN: [&str; 9] =
+        ["cgroup", "cgroup2", "cpuset", "debugfs", "devtmpfs", "hugetlbfs", "proc", "sysfs", "tracefs"];
+    let is_own = |line: &&str| line.split(' ').nth(2).is_some_and(|kind| OWN.contains(&kind));
+    text.split_inclusive('\n').filter(is_own).collect()
 }
 
 /// `Linux version 6.1.0 (user@host) ...`: who built the kernel is nobody's business either.
@@ -118,7 +129,7 @@ fn config_space(bytes: &[u8], table: &mut Table) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{config_space, routes, without_builder};
+    use super::{config_space, routes, system_mounts, without_builder};
     use crate::capture::mask::table::Table;
 
     fn table() -> Table {
@@ -150,6 +161,12 @@ mod tests {
         assert!(row[1].starts_with("00") && row[1].ends_with("0A") && row[1] != "00004D0A", "{masked}");
         assert_eq!((row[2], row[7]), ("00000000", "00FFFFFF"));
         assert_eq!(masked.lines().next(), text.lines().next());
+    }
+
+    #[test]
+    fn mounts_of_servers_are_left_out() {
+        let text = "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\nnas7:/home /home nfs4 rw,addr=10.1.2.3 0 0\n";
+        assert_eq!(system_mounts(text), "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n");
     }
 
     #[test]

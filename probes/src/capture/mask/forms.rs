@@ -77,6 +77,7 @@ pub(super) fn write(id: Id, form: Form) -> String {
         }
         (Id::V6(address), Form::Digits(_)) => format!("{:032x}", address.to_bits()),
         (Id::V6(address), _) => address.to_string(),
+        (Id::Uuid(uuid), Form::Digits(_)) => format!("{uuid:032x}"),
         (Id::Uuid(uuid), _) => {
             let digits = format!("{uuid:032x}");
             [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")

@@ -94,6 +94,10 @@ impl Table {
         self.v4.contains(&address)
     }
 
+    pub(super) fn knows_v6(&self, address: Ipv6Addr) -> bool {
+        self.v6.contains(&address)
+    }
+
     /// What stands for it; itself while collecting, and where it is no one's (zero, multicast).
     pub(super) fn id(&mut self, id: Id) -> Id {
         match id {

@@ -150,6 +150,13 @@ fn word(word: &str, prefix_bits: Option<u32>, context: Context, table: &mut Tabl
 /// What stands for a word that is an address or id as a whole.
 fn address(word: &str, prefix_bits: Option<u32>, context: Context, table: &mut Table) -> Option<String> {
     if let Some((id, form)) = forms::read(word) {
+        let id = match (id, form) {
+            // the name of a container or a machine, unless it is an address
+            (Id::V6(address), Form::Digits(_)) if context == Context::Text && !table.knows_v6(address) => {
+                Id::Uuid(address.to_bits())
+            }
+            _ => id,
+        };
         let masked = subnet(id, prefix_bits, table);
         // what stays keeps its spelling too
         return Some(if masked == id { word.to_owned() } else { forms::write(masked, form) });

@@ -130,11 +130,13 @@ fn word(word: &str, prefix_bits: Option<u32>, context: Context, table: &mut Tabl
     {
         return word.replacen(trimmed, &masked, 1);
     }
-    // `BOOTIF=01-aa-bb-cc-dd-ee-ff`: the 01 is the kind of hardware (pxelinux)
-    if let Some(mac) = word.strip_prefix("01-")
-        && let Some(masked) = address(mac, prefix_bits, context, table)
-    {
-        return format!("01-{masked}");
+    // `BOOTIF=01-aa-bb-cc-dd-ee-ff`: the 01 is the kind of hardware (pxelinux); `GPU UUID: GPU-…` of NVIDIA's driver
+    for kind in ["01-", "GPU-", "MIG-"] {
+        if let Some(id) = word.strip_prefix(kind)
+            && let Some(masked) = address(id, prefix_bits, context, table)
+        {
+            return format!("{kind}{masked}");
+        }
     }
     // `ip=10.0.0.1::10.0.0.254:255.255.255.0:n1:eth0:none`
     for separator in [':', '-', '_'] {
@@ -263,6 +265,7 @@ mod tests {
             "GID[  3]:\t\t::ffff:10.1.2.3, RoCE v2",
             "ip=10.1.2.3::10.1.2.254:255.255.255.0:n1:eth0:none",
             "root=UUID=3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+            "GPU UUID: \t GPU-3f2504e0-4f89-11d3-9a0c-0305e82c3301",
             "enxb8599fa71234",
         ] {
             let masked = masked(text, Context::Network);

@@ -69,7 +69,7 @@ fn a_rail_is_described_where_it_sits() {
     let expected = [
         "  rail2 | nic2 | ACTIVE | Ethernet | rate unknown | MTU 4096 (netdev 4200)",
         "    gid   1 = 10.77.2.1, RoCE v2, routable IPv4, on this device's netdev",
-        "    pcie  0000:21:00.0 - 0000:20:00.0: 2.5 GT/s x1, 0.2 GB/s",
+        "    pcie  0000:21:00.0 - 0000:20:00.0: 2.5 GT/s x1",
         "            all the card can; its slot can 16 GT/s x16",
         "    card  firmware unknown, board unknown, driver rdma_rxe",
     ];
@@ -90,6 +90,53 @@ fn scripts_get_the_report_s_object_with_rates_null() {
     assert_eq!(rail["gids"][0]["address"], "10.77.2.1");
     assert_eq!(rail["pcie"]["hops"][0]["upstream"], "0000:20:00.0");
     assert_eq!(json["numa"][0]["cpus"], "4-7");
+}
+
+#[test]
+fn a_gpu_is_told_with_its_way_to_each_rail_and_what_its_memory_lacks() {
+    let tree = node();
+    // both cards hang below the root port of node 1
+    let gpu = "sys/devices/pci0000:20/0000:20:00.0/0000:21:01.0";
+    for (file, text) in
+        [("class", "0x030200"), ("vendor", "0x10de"), ("device", "0x2330"), ("numa_node", "1")]
+    {
+        put(tree.path(), &format!("{gpu}/{file}"), text);
+    }
+    put(tree.path(), "proc/modules", "nvidia 180224 1 - Live 0x0");
+    put(tree.path(), "proc/sys/kernel/osrelease", "5.10.0");
+    put(
+        tree.path(),
+        "proc/driver/nvidia/version",
+        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.15  x",
+    );
+    fs::create_dir_all(tree.path().join("sys/bus/pci/drivers/nvidia")).unwrap();
+    link(tree.path(), &format!("{gpu}/driver"), "../../../../bus/pci/drivers/nvidia");
+    for address in ["0000:20:00.0/0000:21:01.0", "0000:20:00.0/0000:21:00.0", "0000:20:00.0"] {
+        let name = address.rsplit('/').next().unwrap();
+        link(
+            tree.path(),
+            &format!("sys/bus/pci/devices/{name}"),
+            &format!("../../../devices/pci0000:20/{address}"),
+        );
+    }
+
+    let json: Value = serde_json::from_str(&stdout(&probe(tree.path(), &["--json"]).code(0))).unwrap();
+    let gpu = &json["gpus"][0];
+    assert_eq!((&gpu["name"], &gpu["driver"]), (&"gpu0".into(), &"nvidia".into()));
+    assert_eq!(gpu["paths"][0]["device"], "rail2");
+    assert_eq!(gpu["paths"][0]["class"], "PIX");
+    assert_eq!(gpu["peermem"]["ready"], false);
+    assert_eq!(gpu["dmabuf"]["reason"], "kernel 5.10.0 is older than 5.12");
+
+    let text = stdout(&probe(tree.path(), &[]).code(0));
+    for line in [
+        "  root port 0000:20:00.0, rate unknown, is shared by rail2, gpu0",
+        "  rail2  PIX",
+        "  peermem NOT ready, module nvidia_peermem is not loaded",
+        "  dmabuf  NOT ready, kernel 5.10.0 is older than 5.12",
+    ] {
+        assert!(text.lines().any(|printed| printed == line), "{line}\nis not in\n{text}");
+    }
 }
 
 #[test]

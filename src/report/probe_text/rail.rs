@@ -218,6 +218,9 @@ fn card(rail: &Rail) -> Vec<String> {
         path.and_then(|path| path.relaxed_ordering)
             .map(|on| format!("relaxed ordering {}", if on { "on" } else { "off" })),
     );
+    // what tools of the fabric know a card by
+    let guid = rail.system_image_guid.as_ref().filter(|_| rail.link_layer == Some(LinkLayer::InfiniBand));
+    second.extend(guid.map(|guid| format!("GUID {guid}")));
     second.extend(rail.max_read_depth.map(|depth| format!("READ depth {depth}")));
     second.extend(rail.uverbs.as_ref().map(|path| path.trim_start_matches("/dev/infiniband/").to_owned()));
     [first, second].into_iter().filter(|parts| !parts.is_empty()).map(|parts| parts.join(", ")).collect()

@@ -9,6 +9,7 @@
 //! | [`survey`] | one probe a file; each adds the facts it learns to a [`model::Topology`] |
 //! | [`bind`] | binding of threads and memory, and where memory lies |
 //! | [`bounded`] | reading files that people name, whatever they are |
+//! | [`cards`] | names of network cards and GPUs by their PCI ids |
 //! | [`capture`] | a node as a tree that [`root`] reads elsewhere, with its addresses masked on request |
 //! | [`counters`] | what is read at every sample |
 //! | [`processes`] | who uses the rails, and from where |

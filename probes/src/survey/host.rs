@@ -113,22 +113,22 @@ fn memory_of_file(look: &mut Look<'_>) -> Option<u64> {
     bytes
 }
 
-/// CPUs that are there and switched off.
+/// CPUs that are there and switched off, by their own word.
 ///
+/// The list of those online names candidates alone: container run times lay a text of theirs over it (lxcfs),
+/// which names the container's CPUs.
 /// Source: Documentation/ABI/testing/sysfs-devices-system-cpu (`present`, `online`, `cpuX/online`).
 pub(super) fn offline_cpus(root: &Root) -> CpuSet {
-    let set = |name: &str| root.text(format!("sys/devices/system/cpu/{name}")).ok()?.parse::<CpuSet>().ok();
-    if let (Some(present), Some(online)) = (set("present"), set("online")) {
-        return present.iter().filter(|cpu| !online.contains(*cpu)).collect();
-    }
-    let names = root.names("sys/devices/system/cpu").unwrap_or_default();
-    let is_off =
-        |name: &str| root.text(format!("sys/devices/system/cpu/{name}/online")).is_ok_and(|text| text == "0");
-    names
-        .iter()
-        .filter(|name| is_off(name))
-        .filter_map(|name| name.strip_prefix("cpu")?.parse().ok())
-        .collect()
+    const FOLDER: &str = "sys/devices/system/cpu";
+    let set = |name: &str| root.text(format!("{FOLDER}/{name}")).ok()?.parse::<CpuSet>().ok();
+    let candidates: Vec<u32> = if let (Some(present), Some(online)) = (set("present"), set("online")) {
+        present.iter().filter(|cpu| !online.contains(*cpu)).collect()
+    } else {
+        let names = root.names(FOLDER).unwrap_or_default();
+        names.iter().filter_map(|name| name.strip_prefix("cpu")?.parse().ok()).collect()
+    };
+    let is_off = |cpu: &u32| root.text(format!("{FOLDER}/cpu{cpu}/online")).is_ok_and(|text| text == "0");
+    candidates.into_iter().filter(is_off).collect()
 }
 
 /// CPUs online; in trees without that file, those that `cpuinfo` lists and that are not switched off.
@@ -265,7 +265,12 @@ mod tests {
         tree.file("sys/devices/system/cpu/cpu2/online", "0\n");
         assert_eq!(survey(&tree.root()).host.cpus, Some(2));
         tree.file("sys/devices/system/cpu/online", "0\n").file("sys/devices/system/cpu/present", "0-2\n");
-        assert_eq!(super::offline_cpus(&tree.root()).to_string(), "1-2");
+        tree.file("sys/devices/system/cpu/cpu1/online", "1\n");
+        assert_eq!(
+            super::offline_cpus(&tree.root()).to_string(),
+            "2",
+            "a container's list switches nothing off"
+        );
     }
 
     #[test]

@@ -38,6 +38,7 @@ mod rail_imbalance;
 mod read_below_write;
 mod read_depth;
 mod shared_port;
+mod shared_rail;
 mod slow;
 mod subnets;
 #[cfg(test)]
@@ -75,6 +76,7 @@ pub const ALL: &[Rule] = &[
     acs::RULE,
     cross_numa::RULE,
     not_pinned::RULE,
+    shared_rail::RULE,
     rail_imbalance::RULE,
     implausible::RULE,
     levels::RULE,

@@ -27,7 +27,7 @@ pub use gpu::{Acs, Gpu, GpuPath, PathClass, PathPort, Readiness};
 pub use host::{AbiRefusal, Host, HugePages, NumaNode};
 pub use load::{Load, LoadOp, LoadOrigin, LoadTarget, Worker};
 pub use pcie::{Hop, LinkErrors, PciePath};
-pub use process::{Process, ProcessSource};
+pub use process::{Process, ProcessSource, Rank};
 pub use rail::{Interrupts, LinkLayer, Rail};
 pub use session::{Session, Simulation};
 pub use topology::{Gap, LostCard, RailId, Topology};

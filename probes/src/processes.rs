@@ -12,6 +12,7 @@ mod netlink;
 mod nldev;
 mod numa_maps;
 mod open_files;
+mod rank;
 mod threads;
 
 use crate::model::{Gap, Process, ProcessSource, Topology};
@@ -173,8 +174,11 @@ impl Watcher {
             threads::Threads::default()
         });
         let bytes_by_node = self.residency.read(root, pid, threads.started, threads.resident_bytes, now_ns);
+        // the environment of a process that is not ours is its owner's and root's, as its memory is
+        let rank = rank::read(root, pid).ok().flatten();
         Some(Process {
             pid,
+            rank,
             device: device.to_owned(),
             queue_pairs: None,
             source: ProcessSource::QueuePairs,

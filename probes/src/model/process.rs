@@ -16,6 +16,15 @@ pub enum ProcessSource {
     OurLoad,
 }
 
+/// A process's place in a parallel job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rank {
+    /// What the launcher calls the job.
+    pub job: String,
+    /// Number of the process in it, over all hosts.
+    pub rank: u32,
+}
+
 /// One process on one rail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Process {
@@ -38,4 +47,7 @@ pub struct Process {
     /// Resident bytes per NUMA node, in mappings of at least 2 MiB (`numa_maps`);
     /// `None` when not readable or not read (the gap says which).
     pub large_mapping_bytes_by_node: Option<BTreeMap<u32, u64>>,
+    /// Its rank, where its launcher wrote one into its environment; `None` as well when that is not readable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<Rank>,
 }

@@ -1,8 +1,8 @@
 //! `gpu-link-limit`: the PCIe link of the one GPU that all data go to, or come from, bounds the rails together.
 //!
-//! Fires when the load's rails together reach 70 % of the payload that the GPU's PCIe path carries, and could
-//! bring more than it. A GPU that idles lowers its link by itself, so the path is judged by what both ends of
-//! each hop can do at the lanes it has, not by the speed the survey met.
+//! Fires when the load's rails together reach 70 % of the payload that the GPU's own link carries, and could bring
+//! more than it. A GPU that idles lowers its link by itself, so the link is judged by what both of its ends can do
+//! at the lanes it has, not by the speed the survey met.
 
 use super::means::{latest_load, under_load};
 use super::wording::{list, rate, rounded};
@@ -66,18 +66,13 @@ fn judge(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Option<Fi
     )
 }
 
-/// Payload of the slowest hop of the GPU's path, at the speed both of its ends can do.
+/// Payload of the GPU's own link, at the speed both of its ends can do.
 fn carries_gb_per_s(gpu: &Gpu) -> Option<(f64, &Hop)> {
-    gpu.pcie
-        .hops
-        .iter()
-        .filter_map(|hop| {
-            let could = [hop.max_gt_per_s, hop.upstream_max_gt_per_s].into_iter().flatten().reduce(f64::min);
-            let gt_per_s = could.or(hop.current_gt_per_s)?;
-            let lanes = f64::from(hop.current_width.or(hop.max_width)?);
-            Some((ceilings::payload_of(hop, ceilings::lane_gb_per_s(gt_per_s) * lanes), hop))
-        })
-        .reduce(|slow, next| if next.0 < slow.0 { next } else { slow })
+    let hop = gpu.pcie.hops.first().filter(|hop| !ceilings::is_made_up(hop))?;
+    let could = [hop.max_gt_per_s, hop.upstream_max_gt_per_s].into_iter().flatten().reduce(f64::min);
+    let gt_per_s = could.or(hop.current_gt_per_s)?;
+    let lanes = f64::from(hop.current_width.or(hop.max_width)?);
+    Some((ceilings::payload_of(hop, ceilings::lane_gb_per_s(gt_per_s) * lanes), hop))
 }
 
 #[cfg(test)]

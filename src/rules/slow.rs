@@ -157,6 +157,8 @@ mod tests {
         assert_eq!(codes(vec![rail("mlx5_0")], Some(small), &[6.6]), Vec::<String>::new());
         let software = Rail { driver: Some("rdma_rxe".into()), ..rail("rxe0") };
         assert_eq!(codes(vec![software], Some(described(LoadOp::Read)), &[0.02]), Vec::<String>::new());
+        let two_ports = vec![rail("mlx4_0"), Rail { port: 2, ..rail("mlx4_0") }];
+        assert_eq!(codes(two_ports, Some(described(LoadOp::Read)), &[45.0, 0.0]), Vec::<String>::new());
         let gpu = Load { target: LoadTarget::Gpu("gpu0".into()), ..described(LoadOp::Read) };
         assert_eq!(codes(vec![rail("mlx5_0")], Some(gpu), &[6.0]), Vec::<String>::new());
     }

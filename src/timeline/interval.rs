@@ -1,6 +1,6 @@
 //! Two readings become a rate.
 
-use probes::model::{Frame, Load, LoadOp, RailFrame, Topology, WorkerPhase};
+use probes::model::{Frame, Load, LoadOp, LoadOrigin, RailFrame, Topology, WorkerPhase};
 use std::sync::Arc;
 
 /// 10^9 bytes per second over an interval; `None` when no time passed.
@@ -110,7 +110,11 @@ impl Tracker {
         self.counters.resize(count, None);
         self.loaded_since.resize(count, None);
         let before = self.last.replace(frame.clone());
-        let rails = (0..count).map(|at| self.rail(topology, before.as_deref(), frame, at)).collect();
+        let mut rails: Vec<RailRates> =
+            (0..count).map(|at| self.rail(topology, before.as_deref(), frame, at)).collect();
+        if let Some(load) = frame.load.as_deref().filter(|load| load.origin == LoadOrigin::Described) {
+            leave_out_other_ports(topology, load, &mut rails);
+        }
         let before = before?;
         (frame.at_ns > before.at_ns).then(|| Interval {
             from_ns: before.at_ns,
@@ -167,8 +171,23 @@ impl Tracker {
 
 /// A described load's rails; ours are known by their workers.
 fn described_on(load: &Load, device: &str) -> bool {
-    load.origin == probes::model::LoadOrigin::Described
-        && (load.devices.is_empty() || load.devices.iter().any(|d| d == device))
+    load.origin == LoadOrigin::Described && load.drives(device)
+}
+
+/// A port that moves less than this share of what another port of its device moves is not the load's.
+const OTHER_PORT: f64 = 0.05;
+
+/// A described load names devices, not ports: of a device with several it drives those that move.
+fn leave_out_other_ports(topology: &Topology, load: &Load, rails: &mut [RailRates]) {
+    let rates: Vec<f64> = rails.iter().map(|rail| rail.in_direction(load.op).unwrap_or(0.0)).collect();
+    let device = |at: usize| topology.rails[at].device.as_str();
+    for at in 0..rails.len() {
+        let others = (0..rates.len()).filter(|other| *other != at && device(*other) == device(at));
+        let busiest = others.map(|other| rates[other]).fold(0.0, f64::max);
+        if rates[at] < OTHER_PORT * busiest {
+            rails[at].under_load = false;
+        }
+    }
 }
 
 fn own_load(rates: &mut RailRates, before: &Frame, frame: &Frame, at: usize) {

@@ -5,7 +5,7 @@
 use crate::model::Rank;
 use crate::root::Root;
 
-/// Variables that hold the rank, by launcher: Open MPI, PMIx, `MPICH` and Intel MPI, Slurm, torchrun.
+/// Variables that hold the rank, by launcher: Open MPI, `PMIx`, `MPICH` and Intel MPI, Slurm, torchrun.
 const RANKS: [&str; 5] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"];
 
 /// Variables that together name the job; the first group that is there wins.

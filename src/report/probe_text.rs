@@ -163,6 +163,11 @@ fn of_gpu(gpu: &Gpu) -> String {
     }
     text += ", ";
     text += &gpu.pcie.hops.first().map_or_else(|| "link unknown".to_owned(), rail::link_now);
+    // an idle GPU lets its link fall back
+    if let Some(most) = gpu.pcie.hops.first().and_then(rail::link_at_most) {
+        text += " now, up to ";
+        text += &most;
+    }
     // that none is bound is a gap of the survey
     if let Some(driver) = &gpu.driver {
         text += ", driver ";

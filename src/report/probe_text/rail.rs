@@ -165,6 +165,15 @@ pub(super) fn link_now(hop: &Hop) -> String {
     }
 }
 
+/// What both ends can do together; `None` where it is unknown, or what they do.
+pub(super) fn link_at_most(hop: &Hop) -> Option<String> {
+    let (rate, width) = (hop.max_gt_per_s?, hop.max_width?);
+    let rate = hop.upstream_max_gt_per_s.map_or(rate, |above| above.min(rate));
+    let width = hop.upstream_max_width.map_or(width, |above| above.min(width));
+    let most = (Some(rate), Some(width));
+    (most != (hop.current_gt_per_s, hop.current_width)).then(|| link(most.0, most.1))
+}
+
 fn link(gt_per_s: Option<f64>, width: Option<u32>) -> String {
     match (gt_per_s, width) {
         (Some(rate), Some(width)) => format!("{rate} GT/s x{width}"),

@@ -170,7 +170,7 @@ fn a_node_is_a_tree_of_rails() {
                 address: "0000:17:00.0".into(),
                 vendor: Some("10de".into()),
                 device: Some("2330".into()),
-                hops: vec![hop("0000:17:00.0", "0000:15:01.0", (32.0, 16), (32.0, 16), (32.0, 16))],
+                hops: vec![hop("0000:17:00.0", "0000:15:01.0", (2.5, 16), (32.0, 16), (32.0, 16))],
                 ..PciePath::default()
             },
             model: Some("NVIDIA H100 80GB HBM3".into()),

@@ -28,6 +28,6 @@ pub use host::{AbiRefusal, Host, HugePages, NumaNode};
 pub use load::{Load, LoadOp, LoadOrigin, LoadTarget, Worker};
 pub use pcie::{Hop, LinkErrors, PciePath};
 pub use process::{Process, ProcessSource, Rank};
-pub use rail::{Interrupts, LinkLayer, Rail};
+pub use rail::{Interrupts, LinkLayer, Rail, Subnet};
 pub use session::{Session, Simulation};
 pub use topology::{Gap, LostCard, RailId, Topology};

@@ -59,7 +59,9 @@ fn wire(rail: &Rail) -> Option<f64> {
 /// A bond has a cable a leg, as far as legs have a link.
 fn cables(rail: &Rail) -> usize {
     let with_link = |bond: &Bond| bond.legs.iter().filter(|leg| leg.link_up != Some(false)).count();
-    rail.bond.as_ref().map_or(1, |bond| with_link(bond).max(1))
+    // without a LAG each device of the bond has its own port
+    let bond = rail.bond.as_ref().filter(|bond| bond.carries_rdma != Some(false));
+    bond.map_or(1, |bond| with_link(bond).max(1))
 }
 
 #[cfg(test)]
@@ -99,6 +101,11 @@ mod tests {
     fn each_leg_of_a_bond_has_a_cable_and_a_port_that_is_down_does_not_count() {
         let down = Rail { state: Some("DOWN".into()), ..rail("mlx5_1") };
         assert_eq!(total(vec![bonded("mlx5_bond_0"), down], &[0.0; 2]).physical_ports, 2);
+        let mut apart = [bonded("mlx5_0"), bonded("mlx5_1")];
+        for rail in &mut apart {
+            rail.bond.as_mut().unwrap().carries_rdma = Some(false);
+        }
+        assert_eq!(total(apart.into(), &[0.0; 2]).physical_ports, 2);
     }
 
     #[test]

@@ -99,10 +99,12 @@ fn judge(
     )
 }
 
-/// Whether the bytes of the legs were read at any time.
+/// Whether the bytes of every leg were read at any time: only then can `bond-leg-imbalance` judge them.
 fn legs_are_read(id: RailId, timeline: &Timeline) -> bool {
     let sums = timeline.local().sums().rails.get(id.0);
-    sums.is_some_and(|sums| sums.legs.iter().any(|leg| leg.rx.count + leg.tx.count > 0))
+    sums.is_some_and(|sums| {
+        !sums.legs.is_empty() && sums.legs.iter().all(|leg| leg.rx.count + leg.tx.count > 0)
+    })
 }
 
 #[cfg(test)]

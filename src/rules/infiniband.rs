@@ -57,9 +57,10 @@ fn no_sm(unset: &[&Rail]) -> Option<Finding> {
 }
 
 /// A virtual function whose node GUID reads as zero, or whose port has none (GID entry 0 is its prefix alone).
-fn lacks_guid(rail: &Rail) -> bool {
+pub(super) fn lacks_guid(rail: &Rail) -> bool {
     let no_port_guid = rail.gid_table_read && rail.gids.iter().all(|gid| gid.index != 0);
-    rail.is_vf == Some(true) && (rail.has_guid == Some(false) || no_port_guid)
+    let virtual_port = rail.is_vf == Some(true) && rail.link_layer == Some(LinkLayer::InfiniBand);
+    virtual_port && (rail.has_guid == Some(false) || no_port_guid)
 }
 
 /// The host must give a virtual function its GUIDs; until then the subnet manager leaves its port down.

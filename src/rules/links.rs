@@ -1,6 +1,7 @@
 //! `link-down`, `flap`, `link-width`: the state of a port's link.
 
 use super::growth::Growth;
+use super::infiniband;
 use super::means::Over;
 use super::wording::list;
 use super::{Finding, Limits, Rule, Severity};
@@ -25,7 +26,7 @@ fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
 fn down(rail: &Rail) -> Option<Finding> {
     let (state, phys_state) = (rail.state.as_deref()?, rail.phys_state.as_deref()?);
     // Disabled was switched off by somebody, Sleep has no cable to train on
-    if state == "ACTIVE" || !matches!(phys_state, "Polling" | "Training") {
+    if state == "ACTIVE" || !matches!(phys_state, "Polling" | "Training") || infiniband::lacks_guid(rail) {
         return None;
     }
     let netdev = rail.netdev.as_deref();

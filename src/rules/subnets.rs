@@ -7,47 +7,57 @@
 use super::wording::list;
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
-use probes::model::{LinkLayer, Rail, Topology};
+use probes::model::{LinkLayer, Subnet, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The rule of this file.
 pub(super) const RULE: Rule = Rule { codes: &["same-subnet"], check };
 
 fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
-    let mut subnets: BTreeMap<&str, Vec<&Rail>> = BTreeMap::new();
+    // network → netdevs in it → rails on each
+    let mut networks: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
     for (id, rail) in topology.rails_with_id() {
         let up = timeline.local().last_state(id, rail) == Some("ACTIVE");
         if up && rail.link_layer == Some(LinkLayer::Ethernet) {
-            for subnet in &rail.subnets {
-                subnets.entry(subnet).or_default().push(rail);
+            for Subnet { netdev, network } in &rail.subnets {
+                networks.entry(network).or_default().entry(netdev).or_default().push(&rail.device);
             }
         }
     }
-    // rails that meet in several subnets are said once
-    let mut groups: BTreeMap<Vec<&str>, Vec<&str>> = BTreeMap::new();
-    for (subnet, rails) in &subnets {
-        let netdevs: BTreeSet<&str> = rails.iter().filter_map(|rail| rail.netdev.as_deref()).collect();
-        if netdevs.len() > 1 {
-            groups.entry(rails.iter().map(|rail| rail.device.as_str()).collect()).or_default().push(subnet);
+    // rails that meet in several networks are said once
+    let mut groups: BTreeMap<Meeting<'_>, Vec<&str>> = BTreeMap::new();
+    for (network, netdevs) in &networks {
+        let devices: BTreeSet<&str> = netdevs.values().flatten().copied().collect();
+        if netdevs.len() > 1 && devices.len() > 1 {
+            let in_order = topology.rails.iter().map(|rail| rail.device.as_str());
+            let mut devices: Vec<&str> = in_order.filter(|device| devices.contains(device)).collect();
+            devices.dedup();
+            let meeting = Meeting { devices, netdevs: netdevs.keys().copied().collect() };
+            groups.entry(meeting).or_default().push(network);
         }
     }
-    groups.into_iter().map(|(devices, subnets)| finding(topology, &devices, &subnets)).collect()
+    groups.into_iter().map(|(meeting, networks)| finding(&meeting, &networks)).collect()
 }
 
-fn finding(topology: &Topology, devices: &[&str], subnets: &[&str]) -> Finding {
-    let netdevs: BTreeSet<&str> =
-        devices.iter().filter_map(|device| topology.rail(device)?.1.netdev.as_deref()).collect();
-    let netdevs: Vec<&str> = netdevs.into_iter().collect();
+/// Rails that meet in a network, and over which netdevs.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Meeting<'a> {
+    devices: Vec<&'a str>,
+    netdevs: Vec<&'a str>,
+}
+
+fn finding(meeting: &Meeting<'_>, networks: &[&str]) -> Finding {
+    let Meeting { devices, netdevs } = meeting;
     let message = format!(
         "{} are on {} netdevs ({}) in one subnet, {}: the kernel may answer and send for one rail over another",
         list(devices.iter().copied()),
         netdevs.len(),
         list(netdevs.iter().copied()),
-        list(subnets.iter().copied()),
+        list(networks.iter().copied()),
     );
     Finding::new("same-subnet", Severity::Warning, devices.iter().copied(), message)
-        .with("subnets", subnets.to_vec())
-        .with("netdevs", netdevs)
+        .with("subnets", networks.to_vec())
+        .with("netdevs", netdevs.clone())
         .advise(
             "give each rail a subnet of its own; or keep the subnet with one routing table a netdev (`ip rule add \
              from ADDRESS table N`) and `sysctl -w net.ipv4.conf.all.arp_ignore=1 \
@@ -60,14 +70,11 @@ mod tests {
     use super::super::testing::{Traffic, found, named, rail, two_sockets};
     use super::RULE;
     use crate::rules::Finding;
-    use probes::model::{LinkLayer, Rail};
+    use probes::model::{LinkLayer, Rail, Subnet};
 
-    fn on(device: &str, netdev: &str, subnets: &[&str]) -> Rail {
-        Rail {
-            netdev: Some(netdev.into()),
-            subnets: subnets.iter().map(|subnet| (*subnet).to_owned()).collect(),
-            ..rail(device)
-        }
+    fn on(device: &str, netdev: &str, networks: &[&str]) -> Rail {
+        let subnet = |network: &&str| Subnet { netdev: netdev.into(), network: (*network).to_owned() };
+        Rail { netdev: Some(netdev.into()), subnets: networks.iter().map(subnet).collect(), ..rail(device) }
     }
 
     fn findings(rails: Vec<Rail>) -> Vec<Finding> {
@@ -87,6 +94,18 @@ mod tests {
             "mlx5_0 and mlx5_1 are on 2 netdevs (eth0 and eth1) in one subnet, 10.0.0.0/24 and 2001:db8::/64: the \
              kernel may answer and send for one rail over another"
         );
+    }
+
+    #[test]
+    fn two_rails_below_one_bond_share_its_netdev_and_not_a_subnet() {
+        let mut second = on("mlx5_1", "bond0", &["10.0.0.0/24"]);
+        second.netdev = Some("eth1".into());
+        let first = Rail { netdev: Some("eth0".into()), ..on("mlx5_0", "bond0", &["10.0.0.0/24"]) };
+        assert_eq!(named(&findings(vec![first, second])), Vec::<String>::new());
+        // but a rail on the bond and one beside it do
+        let beside =
+            vec![on("mlx5_bond_0", "bond0", &["10.0.0.0/24"]), on("mlx5_2", "eth2", &["10.0.0.0/24"])];
+        assert_eq!(named(&findings(beside)), ["same-subnet mlx5_bond_0,mlx5_2"]);
     }
 
     #[test]

@@ -12,6 +12,15 @@ pub enum LinkLayer {
     InfiniBand,
 }
 
+/// A subnet that a netdev is directly in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Subnet {
+    /// The netdev: the rail's own, a VLAN of it, or the bond above it.
+    pub netdev: String,
+    /// The network, such as `198.51.100.0/24`.
+    pub network: String,
+}
+
 /// One port of one RDMA device. Every `None` has a gap that says why.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rail {
@@ -62,10 +71,10 @@ pub struct Rail {
     /// Whether the GID table could be read: an empty [`Rail::gids`] then means that it holds no address.
     #[serde(default)]
     pub gid_table_read: bool,
-    /// IPv4 and IPv6 subnets that the netdevs of its GIDs are directly in, such as `198.51.100.0/24`; without
-    /// link-local ones. Empty where there are none, and where the routing table is not readable (a gap).
+    /// IPv4 and IPv6 subnets that the netdevs of its GIDs are directly in, without link-local ones. Empty where
+    /// there are none, and where the routing table is not readable (a gap).
     #[serde(default)]
-    pub subnets: Vec<String>,
+    pub subnets: Vec<Subnet>,
     /// Recommended GID index; `None` when no entry is usable.
     pub gid: Option<GidChoice>,
     /// PCIe path; `None` for devices without a PCI function (soft-RoCE on a virtual netdev).

@@ -5,7 +5,7 @@ use super::bonding;
 use super::look::{Look, cause};
 use super::order::natural;
 use super::pci::slot;
-use crate::model::{Bond, Gap, Rail, Topology};
+use crate::model::{Bond, Gap, LinkLayer, Rail, Topology};
 use crate::root::{ReadError, Root};
 
 const NAME: &str = "bonds";
@@ -43,9 +43,18 @@ impl Probe for Bonds {
 
 /// A hardware device shows its own netdev or, once bonded, the bond's. Soft-RoCE on a leg is that leg
 /// alone, whatever the leg belongs to.
+///
+/// A bond of `IPoIB` netdevs carries IP alone, so an InfiniBand rail is on none. A VLAN's bond is below it.
 fn bond_of(root: &Root, rail: &Rail) -> Option<Bond> {
-    let netdev = rail.netdev.as_deref()?;
-    bonding::read(root, netdev).or_else(|| {
+    let netdev = rail.netdev.as_deref().filter(|_| rail.link_layer != Some(LinkLayer::InfiniBand))?;
+    let below = || {
+        let names = root.names(format!("sys/class/net/{netdev}")).unwrap_or_default();
+        names
+            .iter()
+            .filter_map(|name| name.strip_prefix("lower_"))
+            .find_map(|lower| bonding::read(root, lower))
+    };
+    bonding::read(root, netdev).or_else(below).or_else(|| {
         let software = is_software(rail);
         let master = root.link_name(format!("sys/class/net/{netdev}/master")).ok()?;
         if software { None } else { bonding::read(root, &master) }
@@ -147,6 +156,18 @@ mod tests {
         assert_eq!(lag(&tree), Some(true));
         tree.file("sys/kernel/debug/mlx5/0000:41:00.0/lag/state", "disabled\n");
         assert_eq!(lag(&tree), Some(false));
+    }
+
+    #[test]
+    fn a_vlan_s_bond_is_below_it_and_infiniband_rides_on_none() {
+        let tree = Tree::with_nic();
+        tree.link("sys/class/net/bond0", "sys/devices/virtual/net/bond0");
+        tree.files("sys/class/net/bond0/bonding", &[("mode", "802.3ad 4\n"), ("slaves", "eth0\n")]);
+        tree.link("sys/class/net/eth0/lower_bond0", "sys/devices/virtual/net/bond0");
+        let bond = |tree: &Tree| survey(tree).rails.remove(0).bond.map(|bond| bond.netdev);
+        assert_eq!(bond(&tree).as_deref(), Some("bond0"));
+        tree.file("sys/class/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n");
+        assert_eq!(bond(&tree), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::Probe;
 use super::look::Look;
-use crate::model::{LinkLayer, Rail, Topology};
+use crate::model::{LinkLayer, Rail, Subnet, Topology};
 use crate::root::{ReadError, Root};
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -30,21 +30,13 @@ impl Probe for Subnets {
         let routes = look.text("proc/net/route").unwrap_or_default();
         // without IPv6 there is no such file, and nothing is missing
         let addresses = look.maybe("proc/net/if_inet6").unwrap_or_default();
-        let connected: Vec<(&str, String)> =
+        let connected: BTreeSet<Subnet> =
             routes.lines().filter_map(ipv4).chain(addresses.lines().filter_map(ipv6)).collect();
         for rail in rails.iter_mut().filter(|rail| wanted(rail)) {
-            let netdevs: BTreeSet<&str> = rail
-                .gids
-                .iter()
-                .filter_map(|gid| gid.netdev.as_deref())
-                .chain(rail.netdev.as_deref())
-                .collect();
-            let subnets: BTreeSet<&str> = connected
-                .iter()
-                .filter(|(netdev, _)| netdevs.contains(netdev))
-                .map(|(_, subnet)| subnet.as_str())
-                .collect();
-            rail.subnets = subnets.into_iter().map(str::to_owned).collect();
+            let named = rail.gids.iter().filter_map(|gid| gid.netdev.as_deref());
+            let netdevs: BTreeSet<&str> = named.chain(rail.netdev.as_deref()).collect();
+            let of_rail = connected.iter().filter(|subnet| netdevs.contains(subnet.netdev.as_str()));
+            rail.subnets = of_rail.cloned().collect();
         }
         Ok(())
     }
@@ -58,7 +50,7 @@ const GATEWAY: u32 = 2;
 ///
 /// Addresses are hexadecimal numbers in the byte order of the machine that printed them; all that run Linux
 /// with RDMA are little-endian but s390x, whose trees are then read wrongly and match no address of a rail.
-fn ipv4(line: &str) -> Option<(&str, String)> {
+fn ipv4(line: &str) -> Option<Subnet> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [netdev, to, _, flags, _, _, _, mask, ..] = words.as_slice() else { return None };
     let hex = |text: &str| u32::from_str_radix(text, 16).ok();
@@ -67,17 +59,19 @@ fn ipv4(line: &str) -> Option<(&str, String)> {
     let is_network = mask.count_ones() == bits && (1..32).contains(&bits);
     let connected = flags & UP != 0 && flags & GATEWAY == 0;
     let to = Ipv4Addr::from(to & mask);
-    (connected && is_network && !to.is_link_local()).then(|| (*netdev, format!("{to}/{bits}")))
+    (connected && is_network && !to.is_link_local())
+        .then(|| Subnet { netdev: (*netdev).to_owned(), network: format!("{to}/{bits}") })
 }
 
 /// `20010db8000000000000000000000001 02 40 00 80     eth0`: address, interface number, prefix length, scope.
-fn ipv6(line: &str) -> Option<(&str, String)> {
+fn ipv6(line: &str) -> Option<Subnet> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [address, _, bits, _, _, netdev] = words.as_slice() else { return None };
     let address = u128::from_str_radix(address, 16).ok().filter(|_| address.len() == 32)?;
     let bits = u32::from_str_radix(bits, 16).ok().filter(|bits| (1..128).contains(bits))?;
     let network = Ipv6Addr::from(address & (u128::MAX << (128 - bits)));
-    (!network.is_unicast_link_local()).then(|| (*netdev, format!("{network}/{bits}")))
+    (!network.is_unicast_link_local())
+        .then(|| Subnet { netdev: (*netdev).to_owned(), network: format!("{network}/{bits}") })
 }
 
 #[cfg(test)]
@@ -99,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_connected_network_is_told_from_a_route_over_a_gateway() {
-        let route = |line| ipv4(line).map(|(netdev, subnet)| format!("{netdev} {subnet}"));
+        let route = |line| ipv4(line).map(|subnet| format!("{} {}", subnet.netdev, subnet.network));
         assert_eq!(
             route("eth0\t006433C6\t00000000\t0001\t0\t0\t100\t00FFFFFF\t0\t0\t0").as_deref(),
             Some("eth0 198.51.100.0/24")
@@ -119,7 +113,7 @@ mod tests {
 
     #[test]
     fn an_ipv6_address_names_its_network_unless_it_is_link_local() {
-        let address = |line| ipv6(line).map(|(netdev, subnet)| format!("{netdev} {subnet}"));
+        let address = |line| ipv6(line).map(|subnet| format!("{} {}", subnet.netdev, subnet.network));
         assert_eq!(
             address("20010db8000000010000000000000001 02 40 00 80     eth0").as_deref(),
             Some("eth0 2001:db8:0:1::/64")
@@ -154,7 +148,9 @@ mod tests {
             .concat(),
         );
         tree.file("proc/net/if_inet6", "20010db8000000010000000000000001 02 40 00 80     eth0\n");
-        assert_eq!(survey(&tree).rails[0].subnets, ["10.9.0.0/24", "198.51.100.0/24", "2001:db8:0:1::/64"]);
+        let subnets = &survey(&tree).rails[0].subnets;
+        let subnets: Vec<String> = subnets.iter().map(|s| format!("{} {}", s.netdev, s.network)).collect();
+        assert_eq!(subnets, ["eth0 198.51.100.0/24", "eth0 2001:db8:0:1::/64", "eth0.9 10.9.0.0/24"]);
     }
 
     #[test]

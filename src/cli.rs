@@ -48,6 +48,9 @@ pub enum Command {
     Export(ExportArgs),
     /// Pack what this node is into FILE.tar.gz, for `--root` on another machine
     Capture(CaptureArgs),
+    /// Read a topology file in a process of its own
+    #[command(hide = true)]
+    ImportTopology(ImportTopologyArgs),
 }
 
 /// Flags of `top`.
@@ -282,6 +285,13 @@ pub struct CaptureArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+/// Flags of `import-topology`, which only this program itself calls.
+#[derive(Clone, Debug, Args)]
+pub struct ImportTopologyArgs {
+    /// File to read
+    pub file: PathBuf,
 }
 
 impl Common {

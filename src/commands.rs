@@ -4,6 +4,7 @@ pub mod check;
 pub mod demo;
 pub mod export;
 pub mod headless;
+pub mod import_topology;
 pub mod load;
 pub mod probe;
 pub mod record;

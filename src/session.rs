@@ -6,6 +6,7 @@ mod decode;
 mod drawn;
 mod encode;
 mod format;
+mod import;
 mod live;
 mod only;
 mod open;

@@ -101,3 +101,18 @@ fn what_is_written_for_hwloc_says_where_the_same_things_sit() {
     assert_eq!(rail["pcie"]["address"], "0000:61:00.0");
     assert_eq!(json["numa"][1]["cpus"], "4-7");
 }
+
+#[test]
+fn a_file_that_contradicts_itself_ends_no_program() {
+    let machine = r#"<topology version="2.0"><object type="Machine" os_index="0" cpuset="0x3" complete_cpuset="0x3"
+        allowed_cpuset="0x3" nodeset="0x1" complete_nodeset="0x1" allowed_nodeset="0x1" gp_index="1">
+        <object type="NUMANode" os_index="0" cpuset="0x3" complete_cpuset="0x3" nodeset="0x1" complete_nodeset="0x1" gp_index="2"/>
+        <object type="PU" os_index="0" cpuset="0x1" complete_cpuset="0x1" nodeset="0x1" complete_nodeset="0x1" gp_index="3"/>
+        <object type="PU" os_index="1" cpuset="0x1" complete_cpuset="0x1" nodeset="0x1" complete_nodeset="0x1" gp_index="3"/>
+        </object></topology>"#;
+    let dir = tempfile::tempdir().unwrap();
+    let done = railscope(&["probe"], &file(dir.path(), "odd.xml", machine));
+    let code = done.get_output().status.code();
+    assert!(matches!(code, Some(0 | 2)), "{code:?}");
+    assert!(String::from_utf8_lossy(&done.get_output().stderr).lines().count() <= 1);
+}

@@ -1,6 +1,6 @@
 //! Which source to build: this node, or a copied tree with or without steps.
 
-use super::{Drawn, FrameSource, Live, Stepped, Stop};
+use super::{Drawn, FrameSource, Live, Stepped, Stop, import};
 use crate::settings::Common;
 use anyhow::{Context, bail, ensure};
 use probes::load::RunningLoad;
@@ -95,7 +95,7 @@ pub fn look(common: &Common) -> anyhow::Result<Arc<Session>> {
 
 /// The topology that another tool wrote, with the named rails only.
 fn drawn(file: &Path, rails: Option<&[String]>) -> anyhow::Result<Topology> {
-    let mut topology = probes::topology_file::read(file).context("--topology")?;
+    let mut topology = import::topology(file).context("--topology")?;
     if let Some(names) = rails {
         keep(&mut topology, names)?;
     }

@@ -272,6 +272,10 @@ mod of_hwloc {
         let mut topology = of_text(HWLOC).unwrap();
         topology.numa[1].cpus = None;
         assert!(hwloc_xml(&topology).unwrap_err().contains("CPUs of node 1 are unknown"));
+        topology.numa[1].cpus = Some("2-3".parse().unwrap());
+        assert_eq!(hwloc_xml(&topology).unwrap_err(), "CPU 2 is of node 0 and of node 1 as well");
+        topology.numa[1].node = u32::MAX;
+        assert!(hwloc_xml(&topology).unwrap_err().contains("a number that none has"));
     }
 
     #[test]

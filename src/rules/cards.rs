@@ -22,7 +22,7 @@ fn check(topology: &Topology, _: &Timeline, _: &Limits) -> Vec<Finding> {
     if dead.is_empty() && missing.is_empty() {
         missing.extend(fewer_ports(topology));
         if missing.is_empty() {
-            missing.extend(fewer_on_a_node(topology));
+            missing.extend(fewer_on_a_node(topology).or_else(|| gpu_without(topology)));
         }
     }
     dead.into_iter().chain(missing).collect()
@@ -251,12 +251,49 @@ fn fewer_on_a_node(topology: &Topology) -> Option<Finding> {
     })
 }
 
+/// Every GPU but one has a rail of its own below the same switch: the rail of that one is missing.
+///
+/// Eight GPUs make the pattern; a card that is there without an RDMA device may be the missing one, and then
+/// says so itself or was given away.
+fn gpu_without(topology: &Topology) -> Option<Finding> {
+    if topology.gpus.len() < LEAST_PATTERN || topology.lost_cards.iter().any(|card| !card.is_vf) {
+        return None;
+    }
+    let mut own: BTreeSet<&str> = BTreeSet::new();
+    let mut alone: Vec<&str> = Vec::new();
+    for gpu in &topology.gpus {
+        let near =
+            |path: &&probes::model::GpuPath| path.class.is_some_and(probes::model::PathClass::is_below_cpu);
+        let near: Vec<&str> = gpu.paths.iter().filter(near).map(|path| path.device.as_str()).collect();
+        match near.as_slice() {
+            [] => alone.push(&gpu.name),
+            [device] if own.insert(device) => {}
+            _ => return None,
+        }
+    }
+    let [gpu] = alone.as_slice() else { return None };
+    let (gpus, rails) = (topology.gpus.len(), own.len());
+    let message = format!(
+        "{rails} of {gpus} GPUs have a rail of their own below the same PCIe switch, {gpu} has none: a rail is missing \
+         from the PCI bus"
+    );
+    Some(
+        Finding::new("rail-missing", Severity::Warning, [*gpu], message)
+            .with("gpus", gpus)
+            .with("rails_near_a_gpu", rails)
+            .advise(
+                "`lspci -tv` shows what is below that GPU's switch; rescan with `echo 1 > /sys/bus/pci/rescan`, look \
+                 for the slot in the BMC's log, then a cold power cycle or reseating",
+            ),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::{Traffic, bonded, found, named, rail, two_sockets};
     use super::RULE;
     use crate::rules::{Finding, Severity};
-    use probes::model::{LostCard, Rail, Topology};
+    use probes::model::{Gpu, GpuPath, LostCard, PathClass, Rail, Topology};
 
     fn at(device: &str, address: &str, node: u32) -> Rail {
         let mut rail =
@@ -382,6 +419,27 @@ mod tests {
             "node 1 has 3 cards of model 15b3:1021, node 0 has 4: 7 of 8 rails are here, one is missing from the PCI bus"
         );
         assert_eq!(named(&findings(node(&[2, 2, 1, 2]), Vec::new())), ["rail-missing host"]);
+    }
+
+    #[test]
+    fn the_one_gpu_of_eight_without_a_rail_below_its_switch_tells_of_a_missing_one() {
+        let gpu = |at: usize, class: PathClass| Gpu {
+            name: format!("gpu{at}"),
+            paths: vec![GpuPath { device: format!("mlx5_{at}"), class: Some(class), ports: Vec::new() }],
+            ..Gpu::default()
+        };
+        let with = |classes: [PathClass; 8], lost_cards: Vec<LostCard>| {
+            let gpus = classes.into_iter().enumerate().map(|(at, class)| gpu(at, class)).collect();
+            let topology = Topology { gpus, lost_cards, ..two_sockets(node(&[3, 4])[..2].to_vec()) };
+            named(&found(&RULE, &topology, &Traffic::default()))
+        };
+        let mut classes = [PathClass::Pix; 8];
+        assert_eq!(with(classes, Vec::new()), Vec::<String>::new());
+        classes[5] = PathClass::Sys;
+        assert_eq!(with(classes, Vec::new()), ["rail-missing gpu5"]);
+        assert_eq!(with(classes, vec![card("0000:99:00.0", Some("vfio-pci"), &[])]), Vec::<String>::new());
+        classes[6] = PathClass::Node;
+        assert_eq!(with(classes, Vec::new()), Vec::<String>::new());
     }
 
     #[test]

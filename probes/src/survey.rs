@@ -97,3 +97,7 @@ pub fn survey(root: &Root) -> Topology {
     topology.gaps.dedup();
     topology
 }
+
+#[cfg(test)]
+#[path = "survey/damaged_tests.rs"]
+mod damaged_tests;

@@ -4,7 +4,8 @@ use super::Probe;
 use crate::model::{Gap, Rail, Topology};
 use crate::root::{ReadError, Root};
 use hwlocality::object::attributes::ObjectAttributes;
-use hwlocality::topology::builder::TypeFilter;
+use hwlocality::object::types::ObjectType;
+use hwlocality::topology::builder::{BuildFlags, TypeFilter};
 
 const NAME: &str = "locality";
 
@@ -43,10 +44,22 @@ impl Probe for Locality {
 
 /// This machine with its PCI devices.
 fn machine() -> Result<hwlocality::Topology, String> {
-    let builder = hwlocality::Topology::builder()
-        .with_io_type_filter(TypeFilter::KeepImportant)
-        .map_err(|error| error.to_string())?;
-    let machine = builder.build().map_err(|error| error.to_string())?;
+    let refused = |error: &dyn std::fmt::Display| error.to_string();
+    let mut builder = hwlocality::Topology::builder()
+        // hwloc would move this thread over all CPUs of a node in production, to ask each about its caches
+        .with_flags(BuildFlags::DONT_CHANGE_BINDING)
+        .map_err(|error| refused(&error))?
+        .with_common_type_filter(TypeFilter::KeepNone)
+        .map_err(|error| refused(&error))?;
+    // what is not kept is not looked for; devices hang below packages and groups
+    for (kind, filter) in [
+        (ObjectType::Package, TypeFilter::KeepAll),
+        (ObjectType::Group, TypeFilter::KeepStructure),
+        (ObjectType::PCIDevice, TypeFilter::KeepAll),
+    ] {
+        builder = builder.with_type_filter(kind, filter).map_err(|error| refused(&error))?;
+    }
+    let machine = builder.build().map_err(|error| refused(&error))?;
     // HWLOC_XMLFILE and its kind put another machine in place of this one
     if machine.is_this_system() {
         Ok(machine)

@@ -74,12 +74,15 @@ mod with {
     use hwlocality::cpu::binding::CpuBindingFlags;
     use hwlocality::memory::binding::{MemoryBindingFlags, MemoryBindingPolicy};
     use hwlocality::memory::nodeset::NodeSet;
+    use hwlocality::topology::builder::BuildFlags;
     use std::sync::OnceLock;
 
     /// This machine, as hwloc sees it; looked at once.
     fn machine() -> io::Result<&'static Topology> {
         static MACHINE: OnceLock<Option<Topology>> = OnceLock::new();
-        let machine = MACHINE.get_or_init(|| Topology::new().ok()).as_ref();
+        // else hwloc would move this thread over all CPUs, to ask each about its caches
+        let look = || Topology::builder().with_flags(BuildFlags::DONT_CHANGE_BINDING).ok()?.build().ok();
+        let machine = MACHINE.get_or_init(look).as_ref();
         machine.ok_or_else(|| io::Error::other("hwloc cannot read this machine's topology"))
     }
 

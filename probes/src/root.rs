@@ -135,8 +135,11 @@ impl Root {
         use rustix::fs::{Mode, OFlags};
         let folder = folder.as_ref();
         let names = self.names(folder)?;
-        let open = if self.overlay.is_empty() { self.canonical(folder).ok() } else { None };
-        let open = open.and_then(|at| std::fs::File::open(self.base.join(at)).ok());
+        let at = match self.as_it_is(folder) {
+            None if self.overlay.is_empty() => self.canonical(folder).ok().map(|at| self.base.join(at)),
+            at => at,
+        };
+        let open = at.and_then(|at| std::fs::File::open(at).ok());
         let text = |name: &String| {
             self.note(&folder.join(name), Want::Contents);
             // a link is left to the slower way, which keeps it inside the tree
@@ -172,8 +175,14 @@ impl Root {
         let path = path.as_ref();
         self.note(path, Want::Link);
         let read = || {
-            let parent = self.resolve(path.parent().unwrap_or(Path::new("")))?;
-            let link = std::fs::read_link(self.base.join(parent).join(path.file_name().unwrap_or_default()))?;
+            let at = match self.as_it_is(path) {
+                Some(at) => at,
+                None => self
+                    .base
+                    .join(self.resolve(path.parent().unwrap_or(Path::new("")))?)
+                    .join(path.file_name().unwrap_or_default()),
+            };
+            let link = std::fs::read_link(at)?;
             Ok(link.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default())
         };
         read().map_err(|cause| ReadError { path: clean(path).display().to_string(), cause })
@@ -183,6 +192,9 @@ impl Root {
     #[must_use]
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.note(path.as_ref(), Want::Place);
+        if let Some(at) = self.as_it_is(path.as_ref()) {
+            return at.exists();
+        }
         self.resolve(path.as_ref()).is_ok_and(|at| match self.overlay.get(&at) {
             Some(text) => text.is_some(),
             None => self.is_laid_below(&at) || self.base.join(at).exists(),
@@ -225,11 +237,11 @@ impl Root {
     /// Source: openat2(2), `RESOLVE_IN_ROOT`.
     fn open_at_once(&self, path: &Path) -> Option<std::io::Result<std::fs::File>> {
         use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+        if let Some(at) = self.as_it_is(path) {
+            return Some(std::fs::File::open(at));
+        }
         if !self.overlay.is_empty() {
             return None;
-        }
-        if self.live {
-            return Some(std::fs::File::open(self.base.join(clean(path))));
         }
         let base = std::fs::File::open(&self.base).ok()?;
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -240,8 +252,13 @@ impl Root {
         }
     }
 
+    /// The path for the kernel to follow, links and all, in life and with nothing laid over; else `None`.
+    fn as_it_is(&self, path: &Path) -> Option<PathBuf> {
+        (self.live && self.overlay.is_empty()).then(|| self.base.join(clean(path)))
+    }
+
     fn names_at(&self, path: &Path) -> std::io::Result<Vec<String>> {
-        let at = self.resolve(path)?;
+        let at = if self.as_it_is(path).is_some() { clean(path) } else { self.resolve(path)? };
         let mut names = Vec::new();
         let entries = match std::fs::read_dir(self.base.join(&at)) {
             Ok(entries) => Some(entries),

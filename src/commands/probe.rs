@@ -8,7 +8,7 @@ use crate::session;
 use crate::settings::Common;
 use crate::timeline::Timeline;
 use anyhow::Context;
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
 /// Runs the command. A node without any RDMA device is described too.
@@ -25,7 +25,7 @@ pub fn run(args: ProbeArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let text = WideProbeText { topology: session.topology(), columns: columns() };
-    let mut out = std::io::stdout().lock();
+    let mut out = BufWriter::new(std::io::stdout().lock());
     let written = match args.format {
         Some(ProbeFormat::Md) => write!(out, "{}", Printable(ProbeMarkdown(session.topology()))),
         _ => write!(out, "{}", Printable(text)),

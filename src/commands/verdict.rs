@@ -5,7 +5,7 @@ use crate::report::{self, Report};
 use crate::settings::{Common, FailOn};
 use crate::timeline::Timeline;
 use anyhow::Context;
-use std::io::{ErrorKind, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::process::ExitCode;
 
 /// Form of a printed report.
@@ -44,7 +44,8 @@ pub fn exit_code(report: &Report, fail_on: FailOn) -> ExitCode {
 }
 
 fn write(report: &Report, form: Form) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
+    // a line at a time otherwise, hundreds of system calls
+    let mut out = BufWriter::new(std::io::stdout().lock());
     let written = match form {
         Form::Text => write!(out, "{}", Printable(report)),
         Form::Json => serde_json::to_writer_pretty(&mut out, report)

@@ -7,7 +7,7 @@
 use super::hwloc::import;
 use super::hwloc_text::HwlocText;
 use crate::model::{CpuSet, Topology};
-use hwlocality::topology::builder::TypeFilter;
+use hwlocality::topology::builder::{BuildFlags, TypeFilter};
 use hwlocality::topology::export::xml::XMLExportFlags;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +23,9 @@ pub fn hwloc_xml_of_this_machine() -> Result<(String, Option<&'static str>), Str
     let failed = |error: String| format!("hwloc: {error}");
     let machine = hwlocality::Topology::builder()
         .with_io_type_filter(TypeFilter::KeepImportant)
+        .map_err(|error| failed(error.to_string()))?
+        // a node in production: this thread stays where it is
+        .with_flags(BuildFlags::DONT_CHANGE_BINDING)
         .map_err(|error| failed(error.to_string()))?
         .build()
         .map_err(|error| failed(error.to_string()))?;

@@ -6,6 +6,10 @@ use crate::model::{CpuSet, Topology};
 use crate::root::{ReadError, Root};
 
 const NAME: &str = "cpuset";
+/// Longest path of the kernel (`PATH_MAX`, limits.h); what is longer is none.
+const MOST_PATH_BYTES: usize = 4096;
+/// Folders that are looked into at most; a real path has a dozen.
+const MOST_FOLDERS: usize = 512;
 
 /// Reads the effective cpuset of this process's cgroup, version 2 or 1.
 ///
@@ -65,11 +69,15 @@ fn folders(root: &Root) -> Vec<String> {
             "cgroup2" => folders.extend(upwards(at, &own.v2)),
             _ => {}
         }
+        if folders.len() > MOST_FOLDERS {
+            break;
+        }
     }
     if folders.is_empty() {
         folders.extend(upwards("sys/fs/cgroup/cpuset", &own.v1));
         folders.extend(upwards("sys/fs/cgroup", &own.v2));
     }
+    folders.truncate(MOST_FOLDERS);
     folders
 }
 
@@ -104,7 +112,7 @@ impl Own {
 fn upwards(base: &str, path: &str) -> Vec<String> {
     let base = base.trim_start_matches('/');
     let mut folders = Vec::new();
-    let mut at = path.trim_matches('/');
+    let mut at = if path.len() > MOST_PATH_BYTES { "" } else { path.trim_matches('/') };
     while !at.is_empty() {
         folders.push(format!("{base}/{at}"));
         at = at.rsplit_once('/').map_or("", |(parent, _)| parent);
@@ -187,5 +195,16 @@ mod tests {
         let tree = Tree::new();
         tree.file("proc/self/status", "Cpus_allowed_list:\t0-3\nMems_allowed_list:\t0\n");
         assert_eq!(sets(&tree), (None, Some("0".to_owned())));
+    }
+
+    #[test]
+    fn a_path_that_no_kernel_has_is_none_and_the_root_s_cpuset_holds() {
+        let tree = Tree::new();
+        tree.file("proc/self/cpuset", "/a".repeat(200_000))
+            .files("sys/fs/cgroup", &[("cpuset.cpus.effective", "0-3\n"), ("cpuset.mems.effective", "0\n")]);
+        assert_eq!(sets(&tree), some("0-3", "0"));
+        tree.file("proc/mounts", "none /x cgroup2 rw 0 0\n".repeat(2000))
+            .file("proc/self/cpuset", "/a".repeat(2000));
+        assert_eq!(sets(&tree), (None, None));
     }
 }

@@ -4,7 +4,7 @@
 //! hop (PCI Express Base Specification 5.0, 2.2 and 4.2). Wire: rate × MTU / (MTU + headers). Differences
 //! of less than 2 % are left alone. A path that trained low is named by `pcie-downgraded` instead.
 
-use super::wording::{list, rounded, verb};
+use super::wording::{devices, list, ports, rounded, verb};
 use super::{Finding, Limits, Rule, Severity, pcie};
 use crate::ceilings::{self, Ceilings};
 use crate::timeline::Timeline;
@@ -42,11 +42,10 @@ fn limited(rails: &[Rail]) -> Vec<Finding> {
     alike
         .into_iter()
         .map(|(numbers, rails)| {
-            let names: Vec<&str> = rails.iter().map(|(rail, ..)| rail.device.as_str()).collect();
-            let message =
-                format!("{}: {numbers}; nothing is broken, PCIe is the limit", list(names.iter().copied()));
             let (_, carries, line) = rails[0];
-            Finding::new("pcie-limit", Severity::Info, names, message)
+            let rails: Vec<&Rail> = rails.into_iter().map(|(rail, ..)| rail).collect();
+            let message = format!("{}: {numbers}; nothing is broken, PCIe is the limit", ports(&rails));
+            Finding::new("pcie-limit", Severity::Info, devices(rails), message)
                 .with("pcie_gb_per_s", rounded(carries))
                 .with("line_gb_per_s", rounded(line))
                 .advise(
@@ -73,7 +72,7 @@ fn unknown(rails: &[Rail]) -> Option<Finding> {
         .filter(|rail| own_hop(rail).is_some_and(|hop| ceilings::link_gb_per_s(&hop).is_none()))
         .collect();
     let first = unknown.first()?;
-    let names: Vec<&str> = unknown.iter().map(|rail| rail.device.as_str()).collect();
+    let names = devices(unknown.iter().copied());
     let virtual_too = unknown.iter().any(|rail| rail.is_vf == Some(true));
     let made_up = unknown.iter().any(|rail| own_hop(rail).is_some_and(|hop| ceilings::is_made_up(&hop)));
     let why = if made_up {
@@ -116,10 +115,17 @@ struct Arrivals<'a> {
     below: BTreeSet<&'a str>,
 }
 
+/// A link that cannot carry what comes up to it, GB/s of payload.
+struct Crowded<'a> {
+    carries: f64,
+    wanted: f64,
+    link: &'a Arrivals<'a>,
+}
+
 fn shared(rails: &[Rail]) -> Vec<Finding> {
-    let ports = ceilings::own_ports(rails);
+    let own = ceilings::own_ports(rails);
     let mut links: BTreeMap<&str, Arrivals<'_>> = BTreeMap::new();
-    for &rail in &ports {
+    for &rail in &own {
         let Some(line) = ceilings::line_goodput_gb_per_s(rail).or_else(|| ceilings::line_raw_gb_per_s(rail))
         else {
             continue;
@@ -138,19 +144,17 @@ fn shared(rails: &[Rail]) -> Vec<Finding> {
         }
     }
     // of links with the same rails the tightest is enough
-    let mut tightest: BTreeMap<Vec<&str>, (f64, f64, &Hop)> = BTreeMap::new();
+    let mut tightest: BTreeMap<Vec<(&str, u32)>, Crowded<'_>> = BTreeMap::new();
     for (&name, link) in links.iter().filter(|(_, link)| link.rails.len() > 1) {
-        let (Some(hop), Some(carries)) = (link.hop, link.hop.and_then(ceilings::link_payload_gb_per_s))
-        else {
-            continue;
-        };
+        let Some(carries) = link.hop.and_then(ceilings::link_payload_gb_per_s) else { continue };
         let wanted = wanted_gb_per_s(&links, name, 0);
-        let names: Vec<&str> = link.rails.iter().map(|rail| rail.device.as_str()).collect();
-        if carries < wanted * MARGIN && tightest.get(&names).is_none_or(|(least, ..)| carries < *least) {
-            tightest.insert(names, (carries, wanted, hop));
+        let names: Vec<(&str, u32)> =
+            link.rails.iter().map(|rail| (rail.device.as_str(), rail.port)).collect();
+        if carries < wanted * MARGIN && tightest.get(&names).is_none_or(|least| carries < least.carries) {
+            tightest.insert(names, Crowded { carries, wanted, link });
         }
     }
-    tightest.into_iter().map(|(names, (carries, wanted, hop))| sharing(names, carries, wanted, hop)).collect()
+    tightest.into_values().filter_map(|crowded| sharing(&crowded)).collect()
 }
 
 /// Longer chains of switches do not exist; a tree that claims one is cut.
@@ -166,23 +170,25 @@ fn wanted_gb_per_s(links: &BTreeMap<&str, Arrivals<'_>>, name: &str, level: usiz
     link.line_gb_per_s + link.below.iter().map(let_through).sum::<f64>()
 }
 
-fn sharing(names: Vec<&str>, carries: f64, wanted: f64, hop: &Hop) -> Finding {
+fn sharing(crowded: &Crowded<'_>) -> Option<Finding> {
+    let Crowded { carries, wanted, link } = crowded;
+    let hop = link.hop?;
     let above = hop.upstream.as_deref().map_or(String::new(), |port| format!(" below {port}"));
     let message = format!(
         "{} share the link at {}{above} ({}): it carries {carries:.1} GB/s of payload, together they could \
          bring {wanted:.1}",
-        list(names.iter().copied()),
+        ports(&link.rails),
         hop.address,
         shape(hop),
     );
-    Finding::new("shared-pcie", Severity::Info, names, message)
-        .with("hop", hop.address.clone())
-        .with("upstream", hop.upstream.clone())
-        .with("pcie_gb_per_s", rounded(carries))
-        .with("lines_gb_per_s", rounded(wanted))
-        .advise(
-            "judge these rails together, not one by one; use a rail behind another link where one is free",
-        )
+    Some(
+        Finding::new("shared-pcie", Severity::Info, devices(link.rails.iter().copied()), message)
+            .with("hop", hop.address.clone())
+            .with("upstream", hop.upstream.clone())
+            .with("pcie_gb_per_s", rounded(*carries))
+            .with("lines_gb_per_s", rounded(*wanted))
+            .advise("judge these rails together, not one by one; use a rail behind another link where one is free"),
+    )
 }
 
 #[cfg(test)]

@@ -8,12 +8,12 @@
 //! functions have neither setting of their own.
 
 use super::means::{latest_load, under_load};
-use super::wording::{list, rate, rounded, verb};
+use super::wording::{devices, list, rate, rounded, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings::Ceilings;
 use crate::timeline::Timeline;
 use probes::model::{LoadOp, Rail, Topology};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The rules of this file.
 pub(super) const RULE: Rule = Rule { codes: &["mrrs", "relaxed-ordering"], check };
@@ -43,11 +43,12 @@ fn small_read_requests(topology: &Topology, timeline: &Timeline) -> Vec<Finding>
     alike
         .into_iter()
         .map(|(bytes, rails)| {
-            let names: Vec<&str> = rails.iter().map(|rail| rail.device.as_str()).collect();
-            let addresses = rails.iter().filter_map(|rail| Some(&rail.pcie.as_ref()?.address));
+            let names = devices(&rails);
+            let addresses: BTreeSet<&String> =
+                rails.iter().filter_map(|rail| Some(&rail.pcie.as_ref()?.address)).collect();
             // the top three bits of Device Control are the size: 5 is 4096
             let commands: Vec<String> =
-                addresses.map(|address| format!("`setpci -s {address} CAP_EXP+8.w=5000:7000`")).collect();
+                addresses.iter().map(|address| format!("`setpci -s {address} CAP_EXP+8.w=5000:7000`")).collect();
             let message = format!(
                 "{}: MaxReadReq is {bytes} bytes (limit {LARGEST_READ_REQUEST}): {} host memory in small pieces, \
                  which costs bandwidth on what this host sends",

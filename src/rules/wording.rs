@@ -1,5 +1,7 @@
 //! How findings put lists and numbers into words.
 
+use probes::model::Rail;
+
 /// `mlx5_2`, `mlx5_2 and mlx5_3`, `mlx5_2, mlx5_3 and mlx5_4`.
 pub(super) fn list(words: impl IntoIterator<Item = impl Into<String>>) -> String {
     let mut words: Vec<String> = words.into_iter().map(Into::into).collect();
@@ -8,6 +10,26 @@ pub(super) fn list(words: impl IntoIterator<Item = impl Into<String>>) -> String
         Some(last) if words.is_empty() => last,
         Some(last) => format!("{} and {last}", words.join(", ")),
     }
+}
+
+/// Device names in order, each once: a device with two ports is two rails.
+pub(super) fn devices<'a>(rails: impl IntoIterator<Item = &'a Rail>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for rail in rails {
+        if !names.contains(&rail.device.as_str()) {
+            names.push(&rail.device);
+        }
+    }
+    names
+}
+
+/// `mlx5_0 and mlx5_1`; ports of one device by their numbers: `mlx4_0 port 1 and mlx4_0 port 2`.
+pub(super) fn ports(rails: &[&Rail]) -> String {
+    let label = |rail: &&Rail| {
+        let several = rails.iter().filter(|other| other.device == rail.device).count() > 1;
+        if several { format!("{} port {}", rail.device, rail.port) } else { rail.device.clone() }
+    };
+    list(rails.iter().map(label))
 }
 
 /// `node 0`, `nodes 0 and 2`.
@@ -33,7 +55,16 @@ pub(super) fn rate(gb_per_s: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{list, nodes};
+    use super::{devices, list, nodes, ports};
+    use crate::rules::testing::rail;
+    use probes::model::Rail;
+
+    #[test]
+    fn ports_of_one_device_are_told_apart_and_the_device_is_named_once() {
+        let rails = [rail("mlx4_0"), Rail { port: 2, ..rail("mlx4_0") }, rail("mlx5_0")];
+        assert_eq!(ports(&rails.each_ref()), "mlx4_0 port 1, mlx4_0 port 2 and mlx5_0");
+        assert_eq!(devices(&rails), ["mlx4_0", "mlx5_0"]);
+    }
 
     #[test]
     fn lists_read_like_a_sentence() {

@@ -25,6 +25,7 @@ mod line;
 mod locality;
 mod look;
 mod lost_cards;
+mod lspci;
 mod numa;
 pub mod order;
 mod pci;

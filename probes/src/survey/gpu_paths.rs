@@ -3,6 +3,7 @@
 use super::Probe;
 use super::look::cause;
 use super::lost_cards::PCI;
+use super::lspci;
 use super::pci::{Function, slot};
 use super::pci_config::{NoExtended, access_control};
 use crate::model::{Acs, Gap, GpuPath, PathClass, PathPort, Topology};
@@ -126,7 +127,8 @@ impl Ports<'_> {
             }),
             Err(error) => Err(cause(&error)),
         };
-        let acs = match read {
+        let captured = || lspci::access_control(self.root, &port.address);
+        let acs = match read.or_else(|reason| captured().ok_or(reason)) {
             Ok(acs) => Some(acs),
             Err(reason) => {
                 self.gap(&port.address, format!("ACS: config: {reason}"));

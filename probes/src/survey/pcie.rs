@@ -2,6 +2,7 @@
 
 use super::Probe;
 use super::look::{cause, quoted};
+use super::lspci;
 use super::pci::Function;
 use super::pci_config::{Express, NoExpress};
 use crate::model::{Gap, Hop, PciePath, Rail, Topology};
@@ -154,6 +155,9 @@ impl Way<'_> {
     }
 
     fn express(&mut self, function: &Function) -> Option<Express> {
+        if let Some(express) = quiet_express(self.root, function) {
+            return Some(express);
+        }
         let config = match self.root.bytes(function.folder.join("config")) {
             Ok(config) => config,
             Err(error) => {
@@ -191,7 +195,8 @@ fn quiet_express(root: &Root, function: &Function) -> Option<Express> {
     if function.is_vf(root) {
         return None;
     }
-    Express::of(&root.bytes(function.folder.join("config")).ok()?).ok()
+    let config = root.bytes(function.folder.join("config")).ok();
+    config.and_then(|config| Express::of(&config).ok()).or_else(|| lspci::express(root, &function.address))
 }
 
 #[cfg(test)]
@@ -310,6 +315,20 @@ mod tests {
         let (path, reasons) = survey(&tree);
         assert_eq!((path.hops[0].current_gt_per_s, path.hops[0].current_width), (Some(16.0), Some(8)));
         assert_eq!((path.hops[0].max_gt_per_s, path.hops[0].max_width), (Some(32.0), Some(16)));
+        assert_eq!(reasons, [""; 0]);
+    }
+
+    #[test]
+    fn a_captured_lspci_stands_in_for_config_space() {
+        let tree = Tree::with_nic();
+        tree.file(&format!("{NIC}/config"), [0; 64]).file(
+            "captured/lspci-vvv",
+            "41:00.0 Ethernet controller: a card\n\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n\
+             \t\tDevCtl:\tCorrErr+\n\t\t\tRlxdOrd+ ExtTag+\n\t\t\tMaxPayload 256 bytes, MaxReadReq 512 bytes\n",
+        );
+        let (path, reasons) = survey(&tree);
+        assert_eq!((path.max_read_request_bytes, path.relaxed_ordering), (Some(512), Some(true)));
+        assert_eq!(path.hops[0].max_payload_bytes, Some(256));
         assert_eq!(reasons, [""; 0]);
     }
 

@@ -37,16 +37,20 @@ fn ethtool(netdev: &str) -> std::io::Result<String> {
 
 /// What the survey reads of `ibv_devinfo -v`, in its form (rdma-core, libibverbs/examples/devinfo.c).
 fn devinfo(root: &Root) -> Result<String, String> {
+    let devices = root.names("sys/class/infiniband").unwrap_or_default();
+    let told: Vec<_> = devices.iter().map(|device| (device, of_device(root, device))).collect();
     let mut text = String::new();
-    let mut trouble = None;
-    for device in root.names("sys/class/infiniband").unwrap_or_default() {
-        match of_device(root, &device) {
-            Ok(part) => text.push_str(&part),
-            Err(error) => trouble = Some(error.to_string()),
+    for (device, told) in &told {
+        match told {
+            Ok(part) => text.push_str(part),
+            // readers of this form pass over what they do not know
+            Err(error) => {
+                let _ = writeln!(text, "# {device}: {error}");
+            }
         }
     }
-    match trouble {
-        Some(reason) if text.is_empty() => Err(reason),
+    match told.into_iter().map(|(_, told)| told).collect::<Result<Vec<_>, _>>() {
+        Err(error) if !text.contains("hca_id:") => Err(error.to_string()),
         _ => Ok(text),
     }
 }

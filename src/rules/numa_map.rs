@@ -6,7 +6,7 @@
 //! `local_cpulist` name different CPUs. Sources: Documentation/ABI/stable/sysfs-devices-node,
 //! sysfs-devices-system-cpu; Documentation/ABI/testing/sysfs-bus-pci.
 
-use super::wording::{list, nodes};
+use super::wording::nodes;
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
 use probes::model::{CpuSet, NumaNode, Topology};
@@ -47,7 +47,7 @@ fn inconsistent(topology: &Topology) -> Option<Finding> {
     }
     let message = format!(
         "the machine's NUMA map contradicts itself: {}; placement by node is a guess here",
-        list(says)
+        says.join("; ")
     );
     Some(
         Finding::new("numa-inconsistent", Severity::Warning, ["host"], message)

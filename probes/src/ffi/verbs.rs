@@ -17,9 +17,9 @@ mod region;
 mod ring;
 mod status;
 
-pub use context::{Context, Limits, Port};
+pub use context::{Context, Devices, Limits, Port};
 pub use error::Error;
-pub use facts::{Facts, devices, facts};
+pub use facts::{Facts, facts};
 pub use gid_table::GidEntry;
 pub use queues::{Completion, CompletionQueue, Path, QueuePair, Window};
 pub use region::{ProtectionDomain, Region, RelaxedOrdering};

@@ -26,13 +26,14 @@ impl Probe for Gids {
 
     fn survey(&self, root: &Root, topology: &mut Topology) -> Result<(), ReadError> {
         let Topology { rails, gaps, .. } = topology;
+        let mut library = Library::of(root);
         for rail in rails {
             let folder = format!("{CLASS}/{}/ports/{}", rail.device, rail.port);
             if !root.exists(&folder) {
                 continue;
             }
             let mut look = Look::into(root, NAME, &rail.device, &folder, gaps);
-            let table = table(root, rail, &mut look);
+            let table = table(root, rail, &mut library, &mut look);
             rail.gid_table_read = table.is_some();
             rail.gids = table.unwrap_or_default();
             rail.netdev = netdev_of_table(&rail.gids)
@@ -53,8 +54,8 @@ impl Probe for Gids {
 }
 
 /// The entries that are not empty; `None` when the table cannot be read.
-fn table(root: &Root, rail: &Rail, look: &mut Look<'_>) -> Option<Vec<Gid>> {
-    if let Some(gids) = table_of_verbs(root, rail) {
+fn table(root: &Root, rail: &Rail, library: &mut Library, look: &mut Look<'_>) -> Option<Vec<Gid>> {
+    if let Some(gids) = library.table(root, rail) {
         return Some(gids);
     }
     let folder = look.folder().to_owned();
@@ -71,34 +72,45 @@ fn table(root: &Root, rail: &Rail, look: &mut Look<'_>) -> Option<Vec<Gid>> {
     (!texts.is_empty()).then_some(gids)
 }
 
-/// The table as the verbs library tells it in one call: a table of 1024 entries is as many files.
-///
-/// `None` for a copied tree, and where the library or the access to the device is missing.
-fn table_of_verbs(root: &Root, rail: &Rail) -> Option<Vec<Gid>> {
-    if !root.is_live() {
-        return None;
+/// The verbs library, which tells a table in one call where a table of 1024 entries is as many files.
+#[derive(Default)]
+struct Library {
+    /// `None` for a copied tree, and where there is no library.
+    devices: Option<verbs::Devices>,
+    /// Names of the netdevs by interface number, once they are wanted.
+    netdevs: Option<BTreeMap<u32, String>>,
+}
+
+impl Library {
+    fn of(root: &Root) -> Self {
+        let has_rails = || root.names(CLASS).is_ok_and(|names| !names.is_empty());
+        let devices = if root.is_live() && has_rails() { verbs::Devices::list().ok() } else { None };
+        Self { devices, netdevs: None }
     }
-    let mut entries = verbs::Context::open(&rail.device).and_then(|context| context.gid_table()).ok()?;
-    entries.retain(|entry| entry.port == rail.port && !is_empty(entry.address, rail));
-    entries.sort_by_key(|entry| entry.index);
-    let mut names: BTreeMap<u32, Option<String>> = BTreeMap::new();
-    let gid = |entry: verbs::GidEntry| {
-        let name = |index| names.entry(index).or_insert_with(|| netdev_of_index(root, index)).clone();
-        Gid {
+
+    /// `None` where the library or the access to the device is missing.
+    fn table(&mut self, root: &Root, rail: &Rail) -> Option<Vec<Gid>> {
+        let context = self.devices.as_ref()?.open(&rail.device).ok()?;
+        let mut entries = context.gid_table().ok()?;
+        entries.retain(|entry| entry.port == rail.port && !is_empty(entry.address, rail));
+        entries.sort_by_key(|entry| entry.index);
+        let gid = |entry: verbs::GidEntry| Gid {
             index: entry.index,
             address: entry.address,
             kind: entry.kind,
-            netdev: entry.netdev_index.and_then(name),
-        }
-    };
-    Some(entries.into_iter().map(gid).collect())
-}
+            netdev: entry.netdev_index.and_then(|index| self.netdev(root, index)),
+        };
+        Some(entries.into_iter().map(gid).collect())
+    }
 
-/// Name of the netdev with this interface number.
-fn netdev_of_index(root: &Root, index: u32) -> Option<String> {
-    let names = root.names("sys/class/net").ok()?;
-    let number = |name: &String| root.text(format!("sys/class/net/{name}/ifindex")).ok()?.parse().ok();
-    names.into_iter().find(|name| number(name) == Some(index))
+    fn netdev(&mut self, root: &Root, index: u32) -> Option<String> {
+        let named = |name: String| {
+            let number = root.text(format!("sys/class/net/{name}/ifindex")).ok()?.parse().ok()?;
+            Some((number, name))
+        };
+        let all = || root.names("sys/class/net").unwrap_or_default().into_iter().filter_map(named).collect();
+        self.netdevs.get_or_insert_with(all).get(&index).cloned()
+    }
 }
 
 /// One entry; `None` when it is empty.

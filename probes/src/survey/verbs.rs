@@ -21,8 +21,16 @@ impl Probe for Verbs {
             return Ok(());
         }
         let Topology { rails, gaps, .. } = topology;
+        // a machine without rails need not have the library
+        if rails.is_empty() {
+            return Ok(());
+        }
+        let devices = verbs::Devices::list();
         for rail in rails {
-            match verbs::facts(&rail.device, rail.port) {
+            let facts = devices.as_ref().map_err(ToString::to_string).and_then(|devices| {
+                verbs::facts(devices, &rail.device, rail.port).map_err(|error| error.to_string())
+            });
+            match facts {
                 Ok(facts) => {
                     rail.path_mtu = facts.port.active_mtu;
                     rail.max_path_mtu = facts.port.max_mtu;

@@ -41,16 +41,20 @@ pub struct Port {
     pub link_layer: Option<LinkLayer>,
 }
 
-/// All devices the library sees, for as long as this lives.
-pub(super) struct DeviceList {
+/// All devices the library sees, for as long as this lives. Listing them is dear: the library looks at each anew.
+pub struct Devices {
     calls: &'static Library,
     list: *mut *mut ibv_device,
     len: usize,
 }
 
-impl DeviceList {
+impl Devices {
     /// Asks the library. No RDMA support in the kernel is no error but no devices.
-    pub(super) fn get() -> Result<Self, Error> {
+    ///
+    /// # Errors
+    ///
+    /// The library is not installed, or cannot list.
+    pub fn list() -> Result<Self, Error> {
         let library = library()?;
         let mut len = 0;
         // SAFETY: - `len` is a valid out pointer for the call
@@ -83,12 +87,32 @@ impl DeviceList {
     }
 
     /// Names of all devices, in the library's order.
-    pub(super) fn names(&self) -> Vec<String> {
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
         self.devices().map(|device| self.name(device)).collect()
+    }
+
+    /// Opens the named device.
+    ///
+    /// # Errors
+    ///
+    /// No such device, or no access to it.
+    pub fn open(&self, device: &str) -> Result<Context, Error> {
+        let Some(found) = self.devices().find(|found| self.name(*found) == device) else {
+            let names = self.names();
+            let listed = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            return Err(Error::NoDevice { device: device.to_owned(), listed });
+        };
+        // SAFETY: - `found` belongs to a list that is not freed yet
+        let context = unsafe { (self.calls.ibv_open_device)(found) };
+        if context.is_null() {
+            return Err(Error::last(device, "ibv_open_device"));
+        }
+        Ok(Context(Arc::new(Open { calls: self.calls, device: device.to_owned(), context })))
     }
 }
 
-impl Drop for DeviceList {
+impl Drop for Devices {
     fn drop(&mut self) {
         if !self.list.is_null() {
             // SAFETY: - the list came from ibv_get_device_list and is freed once
@@ -124,24 +148,13 @@ impl Drop for Open {
 }
 
 impl Context {
-    /// Opens the named device.
+    /// Opens the named device, for those who need one only.
     ///
     /// # Errors
     ///
     /// No library, no such device, or no access to it.
     pub fn open(device: &str) -> Result<Self, Error> {
-        let list = DeviceList::get()?;
-        let Some(found) = list.devices().find(|found| list.name(*found) == device) else {
-            let names = list.names();
-            let listed = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            return Err(Error::NoDevice { device: device.to_owned(), listed });
-        };
-        // SAFETY: - `found` belongs to a list that is not freed yet
-        let context = unsafe { (list.calls.ibv_open_device)(found) };
-        if context.is_null() {
-            return Err(Error::last(device, "ibv_open_device"));
-        }
-        Ok(Self(Arc::new(Open { calls: list.calls, device: device.to_owned(), context })))
+        Devices::list()?.open(device)
     }
 
     /// Name of the device.

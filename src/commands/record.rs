@@ -67,7 +67,8 @@ fn as_json(status: &RecordingStatus) -> serde_json::Value {
     json!({
         "schema": "railscope.recording/1",
         "generated_by": crate::GENERATED_BY,
-        "file": status.path(),
+        // JSON has no other bytes than Unicode
+        "file": status.path().to_string_lossy(),
         "frames": status.frames(),
         "bytes": status.bytes(),
         "trouble": status.trouble(),

@@ -9,7 +9,7 @@ const CAPTURED: &str = "captured";
 /// Looks for the library's complaints in the texts of its tools (`captured/ibv_devinfo` and the like).
 ///
 /// The complaint goes to the tool's standard error; nothing in sysfs tells what a library can do. On a live
-/// machine the library is asked itself, by the `verbs` probe.
+/// machine the library prints it too, and does not list the device: the `verbs` probe has a gap then.
 pub(super) struct Abi;
 
 impl Probe for Abi {

@@ -129,6 +129,23 @@ impl Common {
         Ok(self)
     }
 
+    /// Refuses the flags of those who watch, for a command that looks once.
+    ///
+    /// # Errors
+    ///
+    /// One of them was given.
+    pub fn refuse_watching(&self, command: &str) -> anyhow::Result<()> {
+        for (given, flag) in [
+            (self.record.is_some(), "--record"),
+            (self.duration.is_some(), "--for"),
+            (self.overlay.every.is_some(), "--every"),
+            (self.steps.is_some(), "--steps"),
+        ] {
+            ensure!(!given, "{flag}: {command} looks once; `railscope check` and `railscope record` watch");
+        }
+        Ok(())
+    }
+
     /// Codes of findings to leave out.
     #[must_use]
     pub fn ignore(&self) -> &[String] {

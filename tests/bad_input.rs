@@ -177,3 +177,12 @@ fn nothing_in_a_tree_reaches_the_terminal_as_a_command() {
         }
     }
 }
+
+#[test]
+fn a_command_that_looks_once_refuses_the_flags_of_those_that_watch() {
+    let tree = tree("4: ACTIVE\n");
+    for flags in [["--record", "x.rsz"], ["--for", "5s"], ["--every", "1s"]] {
+        let stderr = refused(&["probe", "--root", text(tree.path()), flags[0], flags[1]]);
+        assert_one_line(&stderr, &[flags[0], "looks once", "railscope record"]);
+    }
+}

@@ -17,6 +17,7 @@ use std::process::ExitCode;
 ///
 /// What could not be done, for exit code 2.
 pub fn run(args: ProbeArgs) -> anyhow::Result<ExitCode> {
+    args.common.refuse_watching("probe")?;
     let common = Common { topology: args.topology, ..args.common.with_config()? };
     let session = session::look(&common)?;
     if common.json || args.format == Some(ProbeFormat::Json) {

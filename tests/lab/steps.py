@@ -8,6 +8,7 @@ import itertools
 import json
 import re
 import statistics
+import tarfile
 import time
 
 from guests import RAILS, address_of, node_of, tail
@@ -166,6 +167,28 @@ def survey_time(a, _, __):
     expect(ratio <= 0.4, f"a survey takes {ratio:.2f} of the three together")
 
 
+def captured(a, _, evidence):
+    """a capture of a guest, plain or masked, is surveyed outside as the guest itself is"""
+    inside = report_of(a.run("railscope probe --json"), "railscope probe --json")
+    for mask in ("", "--mask"):
+        a.run(f"rm -f /mnt/a/node.tar.gz; railscope capture -o /mnt/a/node.tar.gz {mask}")
+        tree = a.folder / f"node{mask}"
+        with tarfile.open(a.folder / "node.tar.gz") as archive:
+            archive.extractall(tree)
+        outside = report_of(evidence["railscope"]("probe", "--json", "--root", tree), "railscope probe --root")
+        if mask:
+            printed = json.dumps(outside)
+            left = [address for address in (address_of(rail, "a") for rail in RAILS) if address in printed]
+            expect(not left, f"addresses that the mask left: {left}")
+        for rail in inside["rails"] + outside["rails"]:
+            if mask:  # addresses are other ones, each in the same place
+                rail["gid"]["address"] = rail["node_guid"] = rail["sys_image_guid"] = None
+                rail["gids"] = [{**gid, "address": None} for gid in rail["gids"]]
+        differences = list(unlike([inside["rails"], inside["numa"]], [outside["rails"], outside["numa"]]))
+        expect(not differences, "guest and capture differ:\n" + "\n".join(f"    {d}" for d in differences[:20]))
+        print(f"  {mask or 'plain'}: {(a.folder / 'node.tar.gz').stat().st_size} bytes, rails and nodes equal in every field")
+
+
 def bytes_moved(a, b, evidence):
     """READ moves real bytes on two rails at once: the netdev's growth less headers agrees within 5 %"""
     rails = (0, 2)
@@ -309,4 +332,4 @@ def with_the_screen(a, b, evidence):
     expect(min(without) <= middle <= max(without), "the median with the screen lies outside the spread without it")
 
 
-ALL = [survey, survey_time, bytes_moved, against_perftest, wrong_node, replayed_outside, with_the_screen]
+ALL = [survey, survey_time, captured, bytes_moved, against_perftest, wrong_node, replayed_outside, with_the_screen]

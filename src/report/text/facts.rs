@@ -38,15 +38,37 @@ pub(super) fn write(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
 fn alike(gaps: &[Gap]) -> BTreeMap<(&str, String), Vec<&str>> {
     let mut kinds: BTreeMap<(&str, String), Vec<&str>> = BTreeMap::new();
     for gap in gaps {
-        let reason = gap.reason.replace(&gap.subject, "*");
+        let reason = starred(&gap.reason, &gap.subject);
         kinds.entry((&gap.probe, reason)).or_default().push(&gap.subject);
     }
     kinds
 }
 
+/// The text with a star for the device it is about, where that stands as a word of its own.
+fn starred(text: &str, subject: &str) -> String {
+    // what is said of the host is not said of several
+    if subject.is_empty() || subject == "host" {
+        return text.to_owned();
+    }
+    let belongs = |c: char| c.is_alphanumeric() || c == '_';
+    let mut starred = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(subject) {
+        let (before, after) = (&rest[..at], &rest[at + subject.len()..]);
+        let is_word = !starred.chars().chain(before.chars()).next_back().is_some_and(belongs)
+            && !after.chars().next().is_some_and(belongs);
+        starred.push_str(before);
+        starred.push_str(if is_word { "*" } else { subject });
+        rest = after;
+    }
+    starred.push_str(rest);
+    starred
+}
+
 fn more(f: &mut Formatter<'_>, count: usize, what: &str) -> fmt::Result {
     match count.checked_sub(MOST_LISTED) {
         None | Some(0) => Ok(()),
+        Some(1) => writeln!(f, "  and one more of these {what}: --json lists it"),
         Some(more) => writeln!(f, "  and {more} more {what}: --json lists them"),
     }
 }
@@ -152,4 +174,25 @@ fn bytes(bytes: u64) -> String {
         unit = next;
     }
     if value.fract() == 0.0 { format!("{value} {unit}") } else { format!("{value:.1} {unit}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::starred;
+
+    #[test]
+    fn a_device_is_starred_as_a_word_and_the_host_never() {
+        for (text, subject, expected) in [
+            ("captured/ethtool-S/eth0: no such file", "eth0", "captured/ethtool-S/*: no such file"),
+            ("eth0 and eth01 on veth0", "eth0", "* and eth01 on veth0"),
+            (
+                "the host's settings, hostname: no such file",
+                "host",
+                "the host's settings, hostname: no such file",
+            ),
+            ("nothing", "", "nothing"),
+        ] {
+            assert_eq!(starred(text, subject), expected);
+        }
+    }
 }

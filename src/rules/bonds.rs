@@ -77,12 +77,10 @@ fn lacp_leg_out(bonded: &Bonded) -> Option<Finding> {
     let inside = bond.legs.iter().filter(|leg| leg.active == Some(true)).count();
     let each = list(out.iter().map(|leg| format!("{}{}", leg.netdev, why_out(leg, bond))));
     let message = format!(
-        "{}: {inside} of {} legs of {} {} in the active LACP aggregator; the others have a link and carry \
-         nothing: {each}",
+        "{}: LACP lets {inside} of {} legs of {} carry traffic; the others have a link and carry nothing: {each}",
         bonded.names(),
         bond.legs.len(),
         bond.netdev,
-        verb(inside, "is", "are"),
     );
     let states: Map<String, Value> = bond
         .legs
@@ -119,7 +117,8 @@ fn why_out(leg: &Leg, bond: &Bond) -> String {
     {
         why.push(format!("aggregator {own}, the active one is {active}"));
     }
-    if let Some(state) = leg.actor_port_state {
+    for (whose, state) in [("LACP state", leg.actor_port_state), ("the switch's", leg.partner_port_state)] {
+        let Some(state) = state else { continue };
         let missing: Vec<&str> =
             NEEDED.iter().filter(|(bit, _)| state & bit == 0).map(|(_, name)| *name).collect();
         if let Some((last, others)) = missing.split_last() {
@@ -128,7 +127,7 @@ fn why_out(leg: &Leg, bond: &Bond) -> String {
             } else {
                 format!("{} or {last}", others.join(", "))
             };
-            why.push(format!("LACP state {state}: not {words}"));
+            why.push(format!("{whose} {state}: not {words}"));
         }
     }
     if why.is_empty() { String::new() } else { format!(" ({})", why.join("; ")) }
@@ -292,8 +291,8 @@ mod tests {
         assert_eq!(named(&found), ["lacp-leg-out mlx5_bond_1"]);
         assert_eq!(
             found[0].message,
-            "mlx5_bond_1: 1 of 2 legs of bond1 is in the active LACP aggregator; the others have a link and \
-             carry nothing: eth0 (aggregator 1, the active one is 2; LACP state 7: not in sync, collecting or \
+            "mlx5_bond_1: LACP lets 1 of 2 legs of bond1 carry traffic; the others have a link and carry nothing: \
+             eth0 (aggregator 1, the active one is 2; LACP state 7: not in sync, collecting or \
              distributing)"
         );
         assert_eq!(found[0].evidence["legs"]["eth0"]["actor_port_state"], 7);

@@ -8,7 +8,7 @@ use super::wording::{list, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::{HostTimeline, RailSums, Timeline};
 use probes::counters::{AtEnd, range};
-use probes::model::{Rail, RailFrame, RailId, Topology};
+use probes::model::{LinkLayer, Rail, RailFrame, RailId, Topology};
 use serde_json::{Map, Value};
 
 /// The rules of this file.
@@ -97,10 +97,18 @@ fn saturated(id: RailId, rail: &Rail, local: &HostTimeline) -> Option<Finding> {
     let values: Map<String, Value> =
         stand.iter().map(|(name, stop)| ((*name).to_owned(), (*stop).into())).collect();
     let port = rail.port;
+    // perfquery speaks to a port by its LID, which only InfiniBand has
+    let advice = if rail.link_layer == Some(LinkLayer::Ethernet) {
+        "they cannot be set back from here but by loading the driver anew; go by the 64-bit ones (`ethtool -S`)".to_owned()
+    } else {
+        format!(
+            "set them back and watch what grows: `perfquery -R -C {device} -P {port}` (infiniband-diags, root)"
+        )
+    };
     Some(
-        Finding::new("counter-saturated", Severity::Warning, [device], message).with("counters", values).advise(
-            format!("set them back and watch what grows: `perfquery -R -C {device} -P {port}` (infiniband-diags, root)"),
-        ),
+        Finding::new("counter-saturated", Severity::Warning, [device], message)
+            .with("counters", values)
+            .advise(advice),
     )
 }
 

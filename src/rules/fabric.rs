@@ -6,6 +6,7 @@
 
 mod names;
 
+use super::gids::speaks_roce;
 use super::growth::{Grown, Growth};
 use super::means::{OVER, Over};
 use super::wording::list;
@@ -43,12 +44,19 @@ const TROUBLES: &[Trouble] = &[
         code: "retransmit",
         says: "packets were lost and sent again",
         tells: names::is_loss,
-        advice: |rail| {
-            format!(
-                "check that PFC covers the priority RDMA rides in, at both ends and on every switch: `mlnx_qos -i {}` \
-                 or `dcb pfc show dev {0}`; look for drops on the switch ports, and for bad cables",
-                netdev(rail)
-            )
+        advice: |rail| match (&rail.netdev, speaks_roce(rail)) {
+            (Some(netdev), true) => {
+                let or = if rail.driver.as_deref().is_some_and(|driver| driver.starts_with("mlx")) {
+                    format!("`mlnx_qos -i {netdev}` or ")
+                } else {
+                    String::new()
+                };
+                format!(
+                    "check that PFC covers the priority RDMA rides in, at both ends and on every switch: \
+                     {or}`dcb pfc show dev {netdev}`; look for drops on the switch ports, and for bad cables"
+                )
+            }
+            _ => "look for drops and errors on the switch ports of both ends, and for bad cables".to_owned(),
         },
     },
     Trouble {
@@ -79,12 +87,15 @@ const TROUBLES: &[Trouble] = &[
         says: "the link damages packets (symbol, FEC or CRC errors)",
         tells: names::is_damage,
         advice: |rail| {
-            format!(
-                "clean or change cable and transceiver; `ethtool -m {0}`, `mlxlink -d {1} -c`, and the same at the \
-                 switch port",
-                netdev(rail),
-                rail.device
-            )
+            let mut looks = Vec::new();
+            if speaks_roce(rail) {
+                looks.extend(rail.netdev.as_ref().map(|netdev| format!("`ethtool -m {netdev}`")));
+            }
+            if rail.driver.as_deref().is_some_and(|driver| driver.starts_with("mlx")) {
+                looks.push(format!("`mlxlink -d {} -c`", rail.device));
+            }
+            looks.push("the same at the switch port".to_owned());
+            format!("clean or change cable and transceiver; look with {}", list(looks))
         },
     },
 ];

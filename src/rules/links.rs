@@ -76,7 +76,14 @@ fn flap(id: RailId, rail: &Rail, local: &HostTimeline) -> Option<Finding> {
     }
     let word = if times == 1 { "once" } else { "several times" };
     let bond = rail.bond.as_ref().map_or("", |_| " of a leg");
-    let netdev = rail.netdev.as_deref().unwrap_or("NETDEV");
+    // a bond has no transceiver, and an InfiniBand netdev's driver does not tell of its own
+    let netdevs: Vec<&str> = match (&rail.bond, rail.link_layer) {
+        (Some(bond), _) => bond.legs.iter().map(|leg| leg.netdev.as_str()).collect(),
+        (None, Some(LinkLayer::InfiniBand)) => Vec::new(),
+        (None, _) => rail.netdev.as_deref().into_iter().collect(),
+    };
+    let looks: Vec<String> = netdevs.iter().map(|netdev| format!(", `ethtool -m {netdev}`")).collect();
+    let looks = looks.concat();
     Some(
         Finding::new(
             "flap",
@@ -87,8 +94,7 @@ fn flap(id: RailId, rail: &Rail, local: &HostTimeline) -> Option<Finding> {
         .with("times", times)
         .with("at_s", at_s)
         .advise(format!(
-            "check cable, transceiver and switch port, and the kernel's log: `dmesg -T | grep -iE 'link (up|down)'`, \
-             `ethtool -m {netdev}`"
+            "check cable, transceiver and switch port, and the kernel's log: `dmesg -T | grep -iE 'link (up|down)'`{looks}"
         )),
     )
 }

@@ -50,14 +50,26 @@ fn outside_cpuset(topology: &Topology, number: u32, devices: &[&str]) -> Option<
         let all: Vec<u32> = mems.iter().filter(|number| topology.node(*number).is_some()).collect();
         format!("memory of {}", nodes(&all))
     });
-    let excluded = match (no_cpus, no_memory) {
-        (true, true) => "neither its CPUs nor its memory",
-        (true, false) => "not its CPUs",
-        (false, _) => "not its memory",
+    let (excluded, so) = match (no_cpus, no_memory) {
+        (true, true) => (
+            "neither its CPUs nor its memory",
+            format!("everything crosses from node to node, and binding to node {number} fails"),
+        ),
+        (true, false) => (
+            "not its CPUs",
+            format!(
+                "threads run on another node; `--cpunodebind={number}` fails, `--membind={number}` keeps the data near"
+            ),
+        ),
+        (false, _) => (
+            "not its memory",
+            format!(
+                "the data cross from node to node; `--membind={number}` fails, `--cpunodebind={number}` works"
+            ),
+        ),
     };
     let message = format!(
-        "{} {} on node {number}; this container or job may use {} only, {excluded}: everything crosses from node to \
-         node, and binding to node {number} fails",
+        "{} {} on node {number}; this container or job may use {} only, {excluded}: {so}",
         list(devices.iter().copied()),
         verb(devices.len(), "is", "are"),
         list(cpus.into_iter().chain(memory)),
@@ -91,8 +103,13 @@ fn bare_node(topology: &Topology, number: u32, devices: &[&str]) -> Option<Findi
     };
     let cpus = nearest(topology, number, |node| has_cpus(node, &topology.host));
     let memory = nearest(topology, number, |node| has_memory(node, &topology.host));
+    let fails = match (no_memory, no_cpus) {
+        (true, true) => "binding to it fails".to_owned(),
+        (true, false) => format!("`--membind={number}` fails"),
+        _ => format!("`--cpunodebind={number}` fails"),
+    };
     let message = format!(
-        "{} {} on node {number}, which {lacks}: binding to it fails; nearest with CPUs that may be used: {}, with \
+        "{} {} on node {number}, which {lacks}: {fails}; nearest with CPUs that may be used: {}, with \
          memory: {}",
         list(devices.iter().copied()),
         verb(devices.len(), "is", "are"),
@@ -169,7 +186,9 @@ mod tests {
         );
         assert!(!found[0].advice.contains("numactl"), "{}", found[0].advice);
         assert_eq!(named(&findings(&machine(Some("0-7"), Some("0")))), ["numa-cpuset mlx5_0"]);
-        assert_eq!(named(&findings(&machine(Some("0-3"), Some("0-1")))), ["numa-cpuset mlx5_0"]);
+        let found = findings(&machine(Some("0-3"), Some("0-1")));
+        assert_eq!(named(&found), ["numa-cpuset mlx5_0"]);
+        assert!(found[0].message.ends_with("`--membind=1` keeps the data near"), "{}", found[0].message);
     }
 
     #[test]
@@ -191,7 +210,7 @@ mod tests {
         assert_eq!(named(&found), ["numa-no-memory mlx5_0"]);
         assert_eq!(
             found[0].message,
-            "mlx5_0 is on node 1, which has no memory: binding to it fails; nearest with CPUs that may be used: \
+            "mlx5_0 is on node 1, which has no memory: `--membind=1` fails; nearest with CPUs that may be used: \
              node 1, with memory: node 2"
         );
         assert_eq!(found[0].advice, "`numactl --cpunodebind=1 --membind=2 COMMAND ...`");

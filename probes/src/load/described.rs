@@ -11,8 +11,8 @@ const PATH: &str = "captured/load.json";
 struct Text {
     op: LoadOp,
     target: Option<String>,
-    #[serde(default)]
-    devices: Vec<String>,
+    /// Missing: all rails. An empty list: none is loaded.
+    devices: Option<Vec<String>>,
     qps: Option<u32>,
     msg_bytes: Option<u64>,
     max_rd_atomic: Option<u32>,
@@ -34,6 +34,9 @@ pub fn described(root: &Root) -> Result<Option<Load>, String> {
     }
     let bytes = root.bytes(PATH).map_err(|error| error.to_string())?;
     let text: Text = serde_json::from_slice(&bytes).map_err(|error| format!("{PATH}: {error}"))?;
+    if text.devices.as_ref().is_some_and(Vec::is_empty) {
+        return Ok(None);
+    }
     Ok(Some(Load {
         origin: LoadOrigin::Described,
         op: text.op,
@@ -43,7 +46,7 @@ pub fn described(root: &Root) -> Result<Option<Load>, String> {
             Some(name) if name != "host" => LoadTarget::Gpu(name),
             _ => LoadTarget::Host,
         },
-        devices: text.devices,
+        devices: text.devices.unwrap_or_default(),
         size_bytes: text.msg_bytes,
         qps: text.qps,
         depth: None,
@@ -76,6 +79,7 @@ mod tests {
     #[test]
     fn a_tree_without_a_description_has_no_load() {
         assert_eq!(described(&Root::at("/nowhere")), Ok(None));
+        assert_eq!(described(&tree(r#"{"op": "read", "devices": []}"#)), Ok(None), "no rail is loaded");
     }
 
     #[test]

@@ -100,9 +100,23 @@ fn unknown(rails: &[Rail]) -> Option<Finding> {
     )
 }
 
-/// A link by the port above it, which has one link only; functions of one card have one port above them.
-fn link_of(hop: &Hop) -> &str {
-    hop.upstream.as_deref().unwrap_or(&hop.address)
+/// A link by both its ends: the port above it, and the bus below, which functions of one card have in common.
+///
+/// The port alone is not enough: files of NCCL and of hwloc can name a switch where the port is meant. Without a
+/// port it is the card's slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Link<'a> {
+    above: Option<&'a str>,
+    below: &'a str,
+}
+
+impl<'a> Link<'a> {
+    fn of(hop: &'a Hop) -> Self {
+        let above = hop.upstream.as_deref();
+        let end = if above.is_some() { ':' } else { '.' };
+        let below = hop.address.rsplit_once(end).map_or(hop.address.as_str(), |(bus, _)| bus);
+        Self { above, below }
+    }
 }
 
 /// What comes up to a link: what the links below it let through.
@@ -112,7 +126,7 @@ struct Arrivals<'a> {
     rails: Vec<&'a Rail>,
     /// Payload that the rails directly below want.
     line_gb_per_s: f64,
-    below: BTreeSet<&'a str>,
+    below: BTreeSet<Link<'a>>,
 }
 
 /// A link that cannot carry what comes up to it, GB/s of payload.
@@ -124,7 +138,7 @@ struct Crowded<'a> {
 
 fn shared(rails: &[Rail]) -> Vec<Finding> {
     let own = ceilings::own_ports(rails);
-    let mut links: BTreeMap<&str, Arrivals<'_>> = BTreeMap::new();
+    let mut links: BTreeMap<Link<'_>, Arrivals<'_>> = BTreeMap::new();
     for &rail in &own {
         let Some(line) = ceilings::line_goodput_gb_per_s(rail).or_else(|| ceilings::line_raw_gb_per_s(rail))
         else {
@@ -132,22 +146,24 @@ fn shared(rails: &[Rail]) -> Vec<Finding> {
         };
         let hops = rail.pcie.as_ref().map_or(&[][..], |path| &path.hops);
         for (at, hop) in hops.iter().enumerate() {
-            let at_link = links.entry(link_of(hop)).or_default();
+            let at_link = links.entry(Link::of(hop)).or_default();
             at_link.hop.get_or_insert(hop);
-            at_link.rails.push(rail);
+            if at_link.rails.iter().all(|known| !std::ptr::eq(*known, rail)) {
+                at_link.rails.push(rail);
+            }
             match at.checked_sub(1) {
                 None => at_link.line_gb_per_s += line,
                 Some(below) => {
-                    at_link.below.insert(link_of(&hops[below]));
+                    at_link.below.insert(Link::of(&hops[below]));
                 }
             }
         }
     }
     // of links with the same rails the tightest is enough
     let mut tightest: BTreeMap<Vec<(&str, u32)>, Crowded<'_>> = BTreeMap::new();
-    for (&name, link) in links.iter().filter(|(_, link)| link.rails.len() > 1) {
+    for (&place, link) in links.iter().filter(|(_, link)| link.rails.len() > 1) {
         let Some(carries) = link.hop.and_then(ceilings::link_payload_gb_per_s) else { continue };
-        let wanted = wanted_gb_per_s(&links, name, 0);
+        let wanted = wanted_gb_per_s(&links, place, 0);
         let names: Vec<(&str, u32)> =
             link.rails.iter().map(|rail| (rail.device.as_str(), rail.port)).collect();
         if carries < wanted * MARGIN && tightest.get(&names).is_none_or(|least| carries < least.carries) {
@@ -160,11 +176,11 @@ fn shared(rails: &[Rail]) -> Vec<Finding> {
 /// Longer chains of switches do not exist; a tree that claims one is cut.
 const MOST_LEVELS: usize = 16;
 
-fn wanted_gb_per_s(links: &BTreeMap<&str, Arrivals<'_>>, name: &str, level: usize) -> f64 {
-    let Some(link) = links.get(name).filter(|_| level < MOST_LEVELS) else { return 0.0 };
-    let let_through = |below: &&str| {
-        let wanted = wanted_gb_per_s(links, below, level + 1);
-        let carries = links.get(*below).and_then(|link| ceilings::link_payload_gb_per_s(link.hop?));
+fn wanted_gb_per_s(links: &BTreeMap<Link<'_>, Arrivals<'_>>, place: Link<'_>, level: usize) -> f64 {
+    let Some(link) = links.get(&place).filter(|_| level < MOST_LEVELS) else { return 0.0 };
+    let let_through = |below: &Link<'_>| {
+        let wanted = wanted_gb_per_s(links, *below, level + 1);
+        let carries = links.get(below).and_then(|link| ceilings::link_payload_gb_per_s(link.hop?));
         carries.map_or(wanted, |carries| wanted.min(carries))
     };
     link.line_gb_per_s + link.below.iter().map(let_through).sum::<f64>()
@@ -273,6 +289,26 @@ mod tests {
             on(&format!("mlx5_{bus}"), vec![own, below("0000:15:01.0", "0000:16:00.0", 32.0, 16)])
         });
         assert_eq!(named(&findings(rails.into())), ["pcie-limit mlx5_1a,mlx5_1b"]);
+    }
+
+    #[test]
+    fn cards_below_a_switch_that_a_file_names_without_its_ports_have_links_of_their_own() {
+        // as NCCL's file has it: above the card is the switch, whose own link goes on
+        let at = |bus: &str| {
+            let own = below("0000:16:00.0", &format!("0000:{bus}:00.0"), 32.0, 16);
+            let of_switch = Hop { upstream: None, ..hop("0000:16:00.0", 32.0, 16) };
+            on(&format!("mlx5_{bus}"), vec![own, of_switch])
+        };
+        assert_eq!(named(&findings(vec![at("19")])), Vec::<String>::new());
+        let found = findings(vec![at("19"), at("1a")]);
+        assert_eq!(named(&found), ["shared-pcie mlx5_19,mlx5_1a"]);
+        assert_eq!(
+            found[0].message,
+            "mlx5_19 and mlx5_1a share the link at 0000:16:00.0 (x16 at 32 GT/s): it carries 57.6 GB/s of \
+             payload, together they could bring 98.0"
+        );
+        let elsewhere = on("mlx5_2", vec![below("0000:16:00.0", "0000:1b:00.0", 32.0, 16)]);
+        assert_eq!(named(&findings(vec![at("19"), elsewhere])), Vec::<String>::new());
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 pub struct Hop {
     /// PCI address of the lower end, towards the card.
     pub address: String,
-    /// PCI address of the upper end; `None` where it is the root complex itself.
+    /// PCI address of the upper end; `None` where it is the root complex itself. A file of NCCL names the switch
+    /// instead, whose ports it leaves out.
     pub upstream: Option<String>,
     /// Negotiated transfer rate; `None` when the kernel says "Unknown" or nothing.
     pub current_gt_per_s: Option<f64>,

@@ -38,12 +38,13 @@ fn a_file_is_described_judged_and_exported() {
     assert_eq!((&rail["device"], &rail["numa_node"]), (&"mlx5_0".into(), &1.into()));
     assert_eq!((&rail["line_gbit_per_s"], &rail["rx_gb_per_s"]), (&400.0.into(), &Value::Null));
     assert_eq!(rail["pcie"]["max_width"], 8);
+    assert_eq!(rail["state"], Value::Null);
 
     let check = stdout(&railscope(&["check", "--json", "--fail-on", "info"], &file).code(1));
     let report: Value = serde_json::from_str(&check).unwrap();
     let codes: Vec<&str> =
         report["findings"].as_array().unwrap().iter().map(|f| f["code"].as_str().unwrap()).collect();
-    assert!(codes.contains(&"pcie-limit"), "{codes:?}");
+    assert!(codes.contains(&"pcie-limit") && !codes.contains(&"counter-na"), "{codes:?}");
 
     let env = stdout(&railscope(&["export", "--format", "env"], &file).code(0));
     assert!(env.contains("ON_mlx5_0='numactl --cpunodebind=1 --membind=1'"), "{env}");

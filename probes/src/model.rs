@@ -30,4 +30,4 @@ pub use pcie::{Hop, LinkErrors, PciePath};
 pub use process::{Process, ProcessSource, Rank};
 pub use rail::{Interrupts, LinkLayer, Rail, Subnet};
 pub use session::{Session, Simulation};
-pub use topology::{Gap, LostCard, RailId, Topology};
+pub use topology::{DrawnBy, Gap, LostCard, RailId, Topology};

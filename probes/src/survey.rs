@@ -10,7 +10,7 @@ mod bonds;
 mod cores;
 mod cpufreq;
 mod cpuset;
-mod gid_choice;
+pub(crate) mod gid_choice;
 mod gids;
 mod gpu_direct;
 mod gpu_paths;

@@ -47,6 +47,13 @@ pub struct TopologyFileError {
 /// It cannot be read, is no XML, describes no topology, or is of a version that this build cannot read.
 pub fn read(path: &Path) -> Result<Topology, TopologyFileError> {
     let failed = |reason: String| TopologyFileError { path: path.display().to_string(), reason };
+    let kind = std::fs::metadata(path).map_err(|error| failed(said(&error)))?.file_type();
+    if !kind.is_file() && !kind.is_dir() {
+        // opening a pipe waits for its writer, for ever if need be
+        return Err(failed(
+            "is no file but a pipe or a device; copy the topology into a file first".to_owned(),
+        ));
+    }
     let bytes = bounded::read(path, MOST_BYTES).map_err(|error| failed(said(&error)))?;
     let text =
         String::from_utf8(bytes).map_err(|_| failed("is no text (UTF-8), so it is no XML".to_owned()))?;

@@ -3,10 +3,10 @@
 use probes::model::Rail;
 use std::collections::BTreeSet;
 
-/// ACTIVE rails without the second sight of one and the same port.
+/// Rails that may carry something (they are ACTIVE), without the second sight of one and the same port.
 #[must_use]
 pub fn own_ports(rails: &[Rail]) -> Vec<&Rail> {
-    let active = || rails.iter().filter(|rail| rail.is_active());
+    let active = || rails.iter().filter(|rail| rail.may_carry());
     let cards: BTreeSet<&str> = active()
         .filter(|rail| rail.is_vf != Some(true))
         .filter_map(|rail| rail.system_image_guid.as_deref())

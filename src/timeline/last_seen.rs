@@ -13,9 +13,9 @@ impl HostTimeline {
         rail.state = self.sums.states.get(id.0).cloned().flatten().or(rail.state);
         rail.phys_state = self.readings(id).find_map(|read| read.phys_state.clone()).or(rail.phys_state);
         if self.is_lost(id) {
-            (rail.state, rail.phys_state) = (None, None);
+            (rail.state, rail.phys_state, rail.line_gbit_per_s) = (None, None, None);
         }
-        if !rail.is_active() {
+        if !rail.may_carry() {
             rail.line_gbit_per_s = None;
         }
         if let Some(bond) = &mut rail.bond {

@@ -117,6 +117,12 @@ impl Rail {
         self.state.as_deref() == Some("ACTIVE")
     }
 
+    /// Whether it may be reckoned with: it is ACTIVE, or a file tells its rate and not its state, as NCCL's do.
+    #[must_use]
+    pub fn may_carry(&self) -> bool {
+        self.is_active() || (self.state.is_none() && self.line_gbit_per_s.is_some())
+    }
+
     /// Whether the host's CPUs move the data (soft-RoCE, soft-iWARP), and no card of the rail's own.
     #[must_use]
     pub fn is_software(&self) -> bool {

@@ -40,6 +40,16 @@ pub struct LostCard {
     pub is_elsewhere: bool,
 }
 
+/// Program whose file a topology was read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DrawnBy {
+    /// hwloc: every device, with the states of its ports.
+    Hwloc,
+    /// NCCL: the devices that it uses, without states.
+    Nccl,
+}
+
 /// One host as the survey found it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Topology {
@@ -57,6 +67,9 @@ pub struct Topology {
     pub lost_cards: Vec<LostCard>,
     /// What could not be learnt, and why.
     pub gaps: Vec<Gap>,
+    /// Whose file it was read from, which has no counters and no settings; `None` of a node or a copied tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drawn_by: Option<DrawnBy>,
 }
 
 impl Topology {

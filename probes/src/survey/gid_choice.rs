@@ -35,6 +35,15 @@ impl Probe for GidChoices {
     }
 }
 
+/// The entry to use of one rail; `None` where there is none, or none is needed.
+#[cfg(feature = "hwloc")]
+pub(crate) fn recommended(rail: &Rail) -> Option<GidChoice> {
+    match choose(rail) {
+        Choice::Use(choice) => Some(choice),
+        Choice::NotNeeded | Choice::None(_) => None,
+    }
+}
+
 enum Choice {
     Use(GidChoice),
     /// iWARP and EFA address their peers otherwise.

@@ -33,7 +33,10 @@ impl Probe for GpuPaths {
         }
         let mut ports = Ports { root, seen: BTreeMap::new(), gaps };
         for gpu in gpus {
-            let Some(end) = End::at(root, &gpu.name, &gpu.pcie.address, gpu.numa_node) else { continue };
+            let Some(end) = End::at(root, &gpu.name, &gpu.pcie.address, gpu.numa_node) else {
+                ports.gap(&gpu.name, format!("paths to the rails: {PCI}/{} leads nowhere", gpu.pcie.address));
+                continue;
+            };
             gpu.paths = nics.iter().map(|nic| path(&end, nic, numa.len(), &mut ports)).collect();
         }
         Ok(())

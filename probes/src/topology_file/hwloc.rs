@@ -4,7 +4,8 @@
 //! `topology-linux.c` (`hwloc_linux_infiniband_class_fillinfos`).
 
 use super::parts::{self, PROBE, is_gpu, short};
-use crate::model::{CpuSet, Gid, Hop, LinkLayer, NumaNode, PciePath, Rail, Topology};
+use crate::model::{CpuSet, DrawnBy, Gid, Hop, LinkLayer, NumaNode, PciePath, Rail, Topology};
+use crate::survey::gid_choice;
 use hwlocality::object::TopologyObject;
 use hwlocality::object::attributes::{ObjectAttributes, PCIDeviceAttributes, UpstreamAttributes};
 use hwlocality::object::distance::DistancesKind;
@@ -25,7 +26,7 @@ pub(super) fn newest_version() -> u32 {
 /// What the file says of the machine.
 pub(super) fn topology(text: &str) -> Result<Topology, String> {
     let machine = import(text)?;
-    let mut topology = Topology::default();
+    let mut topology = Topology { drawn_by: Some(DrawnBy::Hwloc), ..Topology::default() };
     nodes(&machine, &mut topology);
     host(&machine, &mut topology);
     for device in machine.os_devices() {
@@ -42,7 +43,7 @@ pub(super) fn topology(text: &str) -> Result<Topology, String> {
     let gpus = gpus.collect();
     for what in [
         "netdev settings, MTU, firmware, drivers, bonds, types of GIDs",
-        "the host's settings",
+        "limits and other settings",
         "speed and width of PCIe links: only their rate is noted, and of the moment; what they could do",
     ] {
         topology.gap(PROBE, "host", format!("{what}: not in an hwloc XML file"));
@@ -52,16 +53,14 @@ pub(super) fn topology(text: &str) -> Result<Topology, String> {
 }
 
 pub(super) fn import(text: &str) -> Result<hwlocality::Topology, String> {
-    let refused = |error: String| format!("hwloc cannot make a topology of it: {error}");
-    hwlocality::Topology::builder()
-        .from_xml(text)
-        .map_err(|error| refused(error.to_string()))?
-        .with_flags(BuildFlags::INCLUDE_DISALLOWED)
-        .map_err(|error| refused(error.to_string()))?
-        .with_io_type_filter(TypeFilter::KeepAll)
-        .map_err(|error| refused(error.to_string()))?
-        .build()
-        .map_err(|error| refused(error.to_string()))
+    // hwloc answers EINVAL to whatever is wrong, and the binding's text of it is for its developers
+    const REFUSED: &str = "hwloc cannot make a topology of it: an object or attribute is missing, or is none that hwloc \
+                           writes; `lstopo -i FILE.xml` names the place, `lstopo FILE.xml` on that machine writes \
+                           it again";
+    let builder = hwlocality::Topology::builder().from_xml(text).ok();
+    let builder = builder.and_then(|builder| builder.with_flags(BuildFlags::INCLUDE_DISALLOWED).ok());
+    let builder = builder.and_then(|builder| builder.with_io_type_filter(TypeFilter::KeepAll).ok());
+    builder.and_then(|builder| builder.build().ok()).ok_or_else(|| REFUSED.to_owned())
 }
 
 fn number(index: Option<usize>) -> Option<u32> {
@@ -179,7 +178,7 @@ fn rails(device: &TopologyObject, topology: &mut Topology) {
         if lid.is_none() {
             topology.gap(PROBE, &name, "link_layer: hwloc does not note it, and the port has no LID");
         }
-        topology.rails.push(Rail {
+        let mut rail = Rail {
             device: name.clone(),
             port,
             netdev: pci.and_then(|(function, _)| netdev_of(function, port)),
@@ -192,7 +191,12 @@ fn rails(device: &TopologyObject, topology: &mut Topology) {
             gids: gids(device, port),
             pcie: pci.map(|(function, of)| path(function, of)),
             ..Rail::default()
-        });
+        };
+        // on RoCE it takes the types of the entries, which hwloc does not note
+        if rail.is_active() && rail.link_layer == Some(LinkLayer::InfiniBand) {
+            rail.gid = gid_choice::recommended(&rail);
+        }
+        topology.rails.push(rail);
     }
 }
 

@@ -6,13 +6,13 @@
 //! bytes of `sys_image_guid` read as a little-endian number.
 
 use super::parts::{self, PROBE, is_gpu, short};
-use crate::model::{CpuSet, Hop, NumaNode, PciePath, Rail, Topology};
+use crate::model::{CpuSet, DrawnBy, Hop, NumaNode, PciePath, Rail, Topology};
 use crate::survey::cpus_of_mask;
 use roxmltree::Node;
 
 /// What the file says of the machine.
 pub(super) fn topology(root: Node<'_, '_>) -> Result<Topology, String> {
-    let mut topology = Topology::default();
+    let mut topology = Topology { drawn_by: Some(DrawnBy::Nccl), ..Topology::default() };
     let mut gpus = Vec::new();
     for cpu in root.children().filter(|node| node.has_tag_name("cpu")) {
         add_node(&mut topology, cpu);
@@ -39,7 +39,7 @@ pub(super) fn topology(root: Node<'_, '_>) -> Result<Topology, String> {
     for what in [
         "memory, sockets and distances of the nodes",
         "GID tables, port states, MTU, firmware, drivers, bonds",
-        "the host's settings",
+        "kernel, limits and other settings",
     ] {
         topology.gap(PROBE, "host", format!("{what}: not in an NCCL topology file"));
     }
@@ -106,8 +106,6 @@ fn add_rail(topology: &mut Topology, net: Node<'_, '_>) {
     topology.rails.push(Rail {
         port,
         numa_node,
-        // NCCL lists no others (`ncclIbInit` in src/transport/net_ib.cc)
-        state: Some("ACTIVE".to_owned()),
         line_gbit_per_s: megabits.map(|megabits| f64::from(megabits) / 1000.0),
         system_image_guid: net.attribute("guid").and_then(guid),
         pcie: pci.map(path),

@@ -1,6 +1,6 @@
 //! What both kinds of file have in common.
 
-use crate::model::{Gpu, GpuPath, PathClass, PciePath, Rail, Topology};
+use crate::model::{Gap, Gpu, GpuPath, PathClass, PciePath, Rail, Topology};
 use crate::survey::order::natural;
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -36,9 +36,19 @@ pub(super) fn put_in_order(topology: &mut Topology, mut gpus: Vec<(Option<u32>, 
         .enumerate()
         .map(|(at, (numa_node, pcie))| Gpu { name: format!("gpu{at}"), numa_node, pcie, ..Gpu::default() })
         .collect();
-    let Topology { gpus, rails, .. } = topology;
+    let Topology { gpus, rails, gaps, .. } = topology;
     for gpu in gpus {
         gpu.paths = rails.iter().filter_map(|rail| path_between(gpu, rail)).collect();
+        for path in gpu.paths.iter().filter(|path| path.class.is_none()) {
+            let node = rails.iter().find(|rail| rail.device == path.device).and_then(|rail| rail.numa_node);
+            let lacking = match (gpu.numa_node, node) {
+                (None, _) => format!("{} is on no known node", gpu.name),
+                (_, None) => format!("{} is on no known node", path.device),
+                _ => "host bridges are not in such a file".to_owned(),
+            };
+            let reason = format!("path to {}: no switch is shared, and {lacking}", path.device);
+            gaps.push(Gap { probe: PROBE.to_owned(), subject: gpu.name.clone(), reason });
+        }
     }
     topology.gaps.sort();
     topology.gaps.dedup();

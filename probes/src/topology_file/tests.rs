@@ -1,7 +1,7 @@
 //! Small files of both kinds, and files that are none.
 
 use super::{NcclXml, of_text, read};
-use crate::model::{PathClass, Topology};
+use crate::model::{DrawnBy, PathClass, Topology};
 
 /// Two nodes; a GPU and a rail below one switch, and a rail on the other node's root.
 const NCCL: &str = r#"<?xml version="1.0"?>
@@ -44,7 +44,8 @@ fn an_nccl_file_tells_nodes_rails_gpus_and_links() {
         path.hops.iter().map(|hop| (hop.address.as_str(), hop.max_gt_per_s, hop.max_width)).collect();
     assert_eq!(hops, [("0000:07:00.0", Some(32.0), Some(16)), ("0000:05:00.0", Some(32.0), Some(16))]);
     let (_, other) = topology.rail("mlx5_10").unwrap();
-    assert_eq!((other.numa_node, other.port, other.state.as_deref()), (Some(1), 2, Some("ACTIVE")));
+    assert_eq!((other.numa_node, other.port, other.state.as_deref()), (Some(1), 2, None));
+    assert_eq!(topology.drawn_by, Some(DrawnBy::Nccl));
     let gpu = &topology.gpus[0];
     assert_eq!(
         (gpu.name.as_str(), gpu.pcie.address.as_str(), gpu.numa_node),
@@ -80,6 +81,26 @@ fn an_unknown_node_is_none_and_never_0() {
     let hop = &rail.pcie.as_ref().unwrap().hops[0];
     assert_eq!((hop.current_gt_per_s, hop.current_width, hop.max_width), (None, None, None));
     assert!(reasons(&topology).contains("numaid: says `-1`"));
+}
+
+#[test]
+fn a_path_that_is_not_known_says_why() {
+    let bare = r#"<pci busid="0000:63:00.0" class="0x030200" vendor="0x10de"/><pci busid="0000:62:00.0""#;
+    let topology = of_text(&NCCL.replace(r#"<pci busid="0000:62:00.0""#, bare)).unwrap();
+    let gpu = topology.gpus.iter().find(|gpu| gpu.pcie.address == "0000:63:00.0").unwrap();
+    assert_eq!(gpu.path_to("mlx5_10").unwrap().class, None);
+    let said = reasons(&topology);
+    let why = "gpu1: path to mlx5_10: no switch is shared, and host bridges are not in such a file";
+    assert!(said.contains(why), "{said}");
+}
+
+#[test]
+fn a_pipe_is_refused_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("pipe.xml");
+    let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, mode, 0).unwrap();
+    assert!(read(&pipe).unwrap_err().to_string().contains("is no file but a pipe or a device"));
 }
 
 #[test]
@@ -197,6 +218,7 @@ mod of_hwloc {
         assert_eq!((rail.numa_node, rail.netdev.as_deref()), (Some(1), Some("ib0")));
         assert_eq!((rail.state.as_deref(), rail.lid), (Some("ACTIVE"), Some(0x9a)));
         assert_eq!((rail.link_layer, rail.gids.len()), (Some(LinkLayer::InfiniBand), 1));
+        assert_eq!(rail.gid.as_ref().unwrap().reason, "InfiniBand: the port's own GID");
         let path = rail.pcie.as_ref().unwrap();
         let hops: Vec<_> = path
             .hops
@@ -244,6 +266,19 @@ mod of_hwloc {
         let error = of_text(&newer).unwrap_err();
         assert!(error.starts_with("is hwloc XML of version 9.0, and this build has hwloc "), "{error}");
         assert!(error.contains("lstopo --export-xml-flags v"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_hwloc_refuses_is_refused_in_words_for_people() {
+        let error = of_text("<topology version=\"2.0\"><object type=\"Nonsense\"/></topology>").unwrap_err();
+        assert!(error.starts_with("hwloc cannot make a topology of it: "), "{error}");
+        assert!(error.contains("lstopo -i FILE.xml") && !error.contains("Errno"), "{error}");
+    }
+
+    #[test]
+    fn a_port_that_is_down_has_no_gid_to_recommend() {
+        let down = HWLOC.replace("\"Port1State\" value=\"4\"", "\"Port1State\" value=\"1\"");
+        assert_eq!(of_text(&down).unwrap().rails[0].gid, None);
     }
 
     #[test]

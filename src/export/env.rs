@@ -7,7 +7,8 @@
 
 mod launcher;
 
-use probes::model::{Gid, GidType, LinkLayer, Rail, Topology};
+use probes::model::{DrawnBy, Gid, GidType, LinkLayer, Rail, Topology};
+use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
 
 /// The text of `export --format env`.
@@ -21,7 +22,7 @@ impl Display for Env<'_> {
         comment(f, &format!("{} on {host}", crate::GENERATED_BY))?;
         let mut used = Vec::new();
         for rail in &topology.rails {
-            match reason_against(rail) {
+            match reason_against(rail, topology.drawn_by) {
                 None => used.push(rail),
                 Some(reason) => comment(f, &format!("{}: left out: {reason}", name(rail)))?,
             }
@@ -29,8 +30,9 @@ impl Display for Env<'_> {
         devices(f, &used)?;
         gid_index(f, &used)?;
         comment(f, "one launcher per rail: put it in front of the program that uses the rail")?;
+        let mut taken = BTreeSet::new();
         for rail in used {
-            launcher::write(f, topology, rail)?;
+            launcher::write(f, topology, rail, &mut taken)?;
         }
         Ok(())
     }
@@ -48,7 +50,7 @@ fn name(rail: &Rail) -> String {
 }
 
 /// Why a rail cannot be used by name; `None` when it can.
-fn reason_against(rail: &Rail) -> Option<String> {
+fn reason_against(rail: &Rail, drawn_by: Option<DrawnBy>) -> Option<String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if !rail.device.chars().all(is_plain) {
         return Some("its name is none that a shell takes".to_owned());
@@ -59,13 +61,27 @@ fn reason_against(rail: &Rail) -> Option<String> {
     if rail.driver.as_deref() == Some("efa") {
         return Some("NCCL reaches EFA through the plugin aws-ofi-nccl, not by these variables".to_owned());
     }
+    if rail.node_type.as_deref() == Some("RNIC") {
+        // RFC 5044: a connection is a TCP stream, and has no address of InfiniBand's kind
+        return Some("iWARP has no GID that NCCL or UCX could connect to".to_owned());
+    }
     match rail.state.as_deref() {
-        Some("ACTIVE") | None => {}
+        Some("ACTIVE") => {}
+        // it lists the devices that it uses (`ncclIbInit` in src/transport/net_ib.cc), and no states
+        None if drawn_by == Some(DrawnBy::Nccl) => {}
+        None => return Some("the state of its port is not known".to_owned()),
         Some(state) => return Some(format!("the port is {state}")),
     }
-    // a file of a topology has no GID table at all, and says so in a gap
-    let is_roce = rail.link_layer == Some(LinkLayer::Ethernet) && rail.node_type.as_deref() != Some("RNIC");
-    (is_roce && rail.state.is_some() && rail.gid.is_none()).then(|| "no usable GID".to_owned())
+    // a topology file has no GID table of such a port, and says so in a gap
+    let needs_gid = rail.link_layer == Some(LinkLayer::Ethernet) && drawn_by.is_none();
+    (needs_gid && rail.gid.is_none()).then(|| {
+        let why = match (rail.gids.is_empty(), rail.gid_table_read) {
+            (false, _) => "no usable GID",
+            (true, true) => "no usable GID, its table is empty",
+            (true, false) => "no usable GID, its table could not be read",
+        };
+        why.to_owned()
+    })
 }
 
 fn devices(f: &mut Formatter<'_>, used: &[&Rail]) -> fmt::Result {
@@ -83,8 +99,16 @@ fn gid_index(f: &mut Formatter<'_>, used: &[&Rail]) -> fmt::Result {
     let needing: Vec<&&Rail> =
         used.iter().filter(|rail| rail.link_layer == Some(LinkLayer::Ethernet)).collect();
     if needing.is_empty() {
-        let is_infiniband = used.iter().any(|rail| rail.link_layer == Some(LinkLayer::InfiniBand));
-        let why = if is_infiniband { "InfiniBand needs none" } else { "no GID table is known" };
+        let any = |what: fn(&Rail) -> bool| used.iter().copied().any(what);
+        let why = if used.is_empty() {
+            "no usable rail"
+        } else if any(|rail| rail.link_layer == Some(LinkLayer::InfiniBand)) {
+            "InfiniBand needs none"
+        } else if any(|rail| rail.gid_table_read) {
+            "whether the ports are RoCE is not known"
+        } else {
+            "no GID table is known"
+        };
         return comment(f, &format!("NCCL_IB_GID_INDEX: not set: {why}"));
     }
     let mut candidates: Vec<u32> = needing.iter().filter_map(|rail| Some(rail.gid.as_ref()?.index)).collect();

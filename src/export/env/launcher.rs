@@ -2,13 +2,21 @@
 
 use super::{comment, name};
 use probes::model::{NumaNode, Rail, Topology};
+use std::collections::BTreeSet;
 use std::fmt::{self, Formatter};
 
 /// Writes a variable that holds the launcher, or a comment that says why none can be given.
-pub(super) fn write(f: &mut Formatter<'_>, topology: &Topology, rail: &Rail) -> fmt::Result {
+///
+/// `taken` are the variables that there are; devices whose names differ in `-` and `.` alone would share one.
+pub(super) fn write(
+    f: &mut Formatter<'_>,
+    topology: &Topology,
+    rail: &Rail,
+    taken: &mut BTreeSet<String>,
+) -> fmt::Result {
     match node_of(topology, rail) {
         Ok(node) => {
-            let variable = variable(rail);
+            let variable = distinct(&variable(rail), taken);
             writeln!(f, "{variable}='numactl --cpunodebind={node} --membind={node}'  # {}", name(rail))
         }
         Err(reason) => comment(f, &format!("{}: no numactl line: {reason}", name(rail))),
@@ -20,6 +28,15 @@ fn variable(rail: &Rail) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let device: String = rail.device.chars().map(plain).collect();
     if rail.port == 1 { format!("ON_{device}") } else { format!("ON_{device}_{}", rail.port) }
+}
+
+/// The variable, or the first of `ON_a_b_again2`, `ON_a_b_again3` that is free.
+fn distinct(variable: &str, taken: &mut BTreeSet<String>) -> String {
+    let others = (2_u64..).map(|number| format!("{variable}_again{number}"));
+    let free = std::iter::once(variable.to_owned()).chain(others).find(|name| !taken.contains(name));
+    let free = free.expect("numbers do not run out");
+    taken.insert(free.clone());
+    free
 }
 
 /// The node to bind to.

@@ -1,5 +1,5 @@
 use super::Env;
-use probes::model::{Gid, GidChoice, GidType, LinkLayer, NumaNode, Rail, Topology};
+use probes::model::{DrawnBy, Gid, GidChoice, GidType, LinkLayer, NumaNode, Rail, Topology};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 fn gid(index: u32, address: Ipv6Addr, kind: GidType) -> Gid {
@@ -109,6 +109,50 @@ fn rails_that_carry_nothing_are_left_out() {
     for part in ["down:1: left out: the port is DOWN", "without:1: left out: no usable GID", "aws-ofi-nccl"] {
         assert!(said.contains(part), "{part} not in {said}");
     }
+}
+
+#[test]
+fn iwarp_is_left_out_and_the_index_is_decided_by_the_rails_that_remain() {
+    let iwarp = Rail { node_type: Some("RNIC".into()), gid: None, ..rail("i40iw0", Some(0), 0) };
+    let (set, said) = lines(&two_nodes(vec![iwarp, rail("mlx5_0", Some(0), 3)]));
+    assert_eq!(set[..2], ["export NCCL_IB_HCA='=mlx5_0:1'", "export UCX_NET_DEVICES='mlx5_0:1'"]);
+    assert_eq!(set[2], "export NCCL_IB_GID_INDEX=3");
+    assert!(said.contains("i40iw0:1: left out: iWARP has no GID"), "{said}");
+}
+
+#[test]
+fn an_unknown_state_leaves_a_rail_out_unless_nccl_itself_lists_it() {
+    let ib = Some(LinkLayer::InfiniBand);
+    let unknown = Rail { state: None, link_layer: ib, ..rail("scif0", Some(0), 0) };
+    let mut topology = two_nodes(vec![unknown]);
+    let (set, said) = lines(&topology);
+    assert_eq!(set, [""; 0]);
+    assert!(said.contains("scif0:1: left out: the state of its port is not known"), "{said}");
+    topology.drawn_by = Some(DrawnBy::Nccl);
+    assert_eq!(lines(&topology).0[0], "export NCCL_IB_HCA='=scif0:1'");
+}
+
+#[test]
+fn a_gid_table_that_was_read_and_is_empty_is_told_from_one_that_was_not() {
+    let said = |gid_table_read| {
+        let rail = Rail { gids: Vec::new(), gid: None, gid_table_read, ..rail("mlx5_0", Some(0), 3) };
+        lines(&two_nodes(vec![rail])).1
+    };
+    assert!(said(true).contains("left out: no usable GID, its table is empty"), "{}", said(true));
+    assert!(said(false).contains("left out: no usable GID, its table could not be read"), "{}", said(false));
+    assert!(said(true).contains("NCCL_IB_GID_INDEX: not set: no usable rail"), "{}", said(true));
+}
+
+#[test]
+fn devices_with_the_same_shell_name_have_variables_of_their_own() {
+    let (set, _) = lines(&two_nodes(vec![rail("g-h", Some(0), 3), rail("g.h", Some(1), 3)]));
+    assert_eq!(
+        set[3..],
+        [
+            "ON_g_h='numactl --cpunodebind=0 --membind=0'  # g-h:1",
+            "ON_g_h_again2='numactl --cpunodebind=1 --membind=1'  # g.h:1",
+        ]
+    );
 }
 
 #[test]

@@ -212,7 +212,7 @@ pub struct ReportArgs {
 
 const EXPORT_HELP: &str = "\
 env can be sourced by a shell; what cannot be given is a comment with its reason:
-  export NCCL_IB_HCA='=mlx5_0:1,mlx5_1:1'    `=`: whole names; ports that are not ACTIVE are left out
+  export NCCL_IB_HCA='=mlx5_0:1,mlx5_1:1'    whole names; what cannot be used is left out
   export UCX_NET_DEVICES='mlx5_0:1,mlx5_1:1'
   export NCCL_IB_GID_INDEX=3                 only where one index fits every rail
   ON_mlx5_0='numactl --cpunodebind=0 --membind=0'
@@ -244,11 +244,17 @@ pub struct ExportArgs {
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub format: ExportFormat,
     /// Read a topology that hwloc (lstopo) or NCCL wrote, instead of this machine
-    #[arg(long, value_name = "FILE.xml", conflicts_with_all = ["root", "steps"])]
+    #[arg(long, value_name = "FILE.xml", conflicts_with = "root")]
     pub topology: Option<PathBuf>,
-    /// Flags that most commands share.
-    #[command(flatten)]
-    pub common: Common,
+    /// Only these rails, by exact device name
+    #[arg(short = 'd', long, value_delimiter = ',', value_name = "A,B")]
+    pub rails: Option<Vec<String>>,
+    /// Read a copied tree instead of this machine
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Config file (TOML), of which `rails` counts here
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 }
 
 const CAPTURE_HELP: &str = r#"Unpack it into a folder of its own and look at it anywhere:

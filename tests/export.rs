@@ -59,6 +59,19 @@ fn a_shell_that_sources_the_variables_has_them() {
 }
 
 #[test]
+fn flags_that_no_form_of_export_honours_are_refused() {
+    let tree = node();
+    let root = tree.path().to_str().unwrap();
+    for flag in ["--json", "--headless"] {
+        let args = ["export", "--format", "env", "--root", root, flag];
+        Command::cargo_bin("railscope").unwrap().args(args).assert().code(2);
+    }
+    assert!(
+        stdout(&["export", "--format", "env", "--root", root, "--rails", "mlx5_0"]).contains("=mlx5_0:1")
+    );
+}
+
+#[test]
 fn a_probe_has_three_forms() {
     let tree = node();
     let root = tree.path().to_str().unwrap();

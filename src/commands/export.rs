@@ -4,7 +4,7 @@ use crate::cli::{ExportArgs, ExportFormat};
 use crate::export::Env;
 use crate::printable::tell;
 use crate::session;
-use crate::settings::Common;
+use crate::settings::{Common, Overlay};
 use anyhow::{Context, anyhow};
 use probes::model::Topology;
 use probes::topology_file::{self, NcclXml};
@@ -17,7 +17,10 @@ use std::process::ExitCode;
 ///
 /// The node or tree cannot be read, or a form cannot be made of it.
 pub fn run(args: ExportArgs) -> anyhow::Result<ExitCode> {
-    let common = Common { topology: args.topology, ..args.common.with_config()? };
+    let overlay = Overlay { rails: args.rails, ..Overlay::default() };
+    let Common { overlay, .. } =
+        Common { overlay, config: args.config, ..Common::default() }.with_config()?;
+    let common = Common { overlay, root: args.root, topology: args.topology, ..Common::default() };
     let session = session::look(&common)?;
     let text = match args.format {
         ExportFormat::Env => Env(session.topology()).to_string(),

@@ -90,7 +90,7 @@ pub(crate) fn cannot_write(error: &io::Error) -> String {
         Kind::AlreadyExists => return "exists already; choose another name, or remove it first".into(),
         Kind::NotFound => return "its folder does not exist; make it first".into(),
         Kind::PermissionDenied | Kind::ReadOnlyFilesystem => "choose a folder that you may write to",
-        Kind::StorageFull | Kind::QuotaExceeded => "make room; what was written so far can be replayed",
+        Kind::StorageFull | Kind::QuotaExceeded => "make room",
         _ => return format!("cannot be written: {error}"),
     };
     format!("cannot be written: {error}; {what_to_do}")

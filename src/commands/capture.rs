@@ -80,7 +80,7 @@ fn as_text(capture: &Capture, masked: Option<&Masked>, path: &Path, bytes: u64) 
     }
     match masked {
         Some(masked) => {
-            let kinds = masked.values.iter().map(|(kind, count)| format!("{count} {kind}"));
+            let kinds = masked.values.iter().map(|(kind, count)| counted(*count, kind));
             let kinds: Vec<String> = kinds.collect();
             let kinds = if kinds.is_empty() { "nothing to mask".to_owned() } else { kinds.join(", ") };
             text.push(format!("masked: {kinds}; look into it before you pass it on"));
@@ -90,9 +90,30 @@ fn as_text(capture: &Capture, masked: Option<&Masked>, path: &Path, bytes: u64) 
         }
     }
     text.push(format!(
-        "look at it with: mkdir node && tar -xzf {archive} -C node && railscope check --root node"
+        "look at it with: mkdir node && tar -xzf {} -C node && railscope check --root node",
+        for_shell(&archive.to_string())
     ));
     text.join("\n")
+}
+
+/// `2 MAC addresses`, `1 MAC address`.
+fn counted(count: usize, kind: &str) -> String {
+    let one = kind.strip_suffix("sses").map(|stem| format!("{stem}ss"));
+    let one = one.or_else(|| kind.strip_suffix('s').map(str::to_owned));
+    match one {
+        Some(one) if count == 1 => format!("1 {one}"),
+        _ => format!("{count} {kind}"),
+    }
+}
+
+/// A word as a shell reads it back, with quotes where it needs them.
+fn for_shell(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./,:+@%=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 fn as_json(capture: &Capture, masked: Option<&Masked>, path: &Path, bytes: u64) -> serde_json::Value {
@@ -113,4 +134,36 @@ fn as_json(capture: &Capture, masked: Option<&Masked>, path: &Path, bytes: u64) 
         "masked": masked.map(|masked| &masked.values),
         "not_taken": not_taken,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{counted, for_shell};
+    use crate::session::cannot_write;
+    use std::io::{Error, ErrorKind};
+
+    #[test]
+    fn one_is_told_as_one() {
+        let counts = [(1, "UUIDs"), (1, "MAC addresses"), (2, "GUIDs"), (1, "serial numbers")];
+        let told = counts.map(|(count, kind)| counted(count, kind));
+        assert_eq!(told, ["1 UUID", "1 MAC address", "2 GUIDs", "1 serial number"]);
+    }
+
+    #[test]
+    fn a_name_can_be_pasted_into_a_shell() {
+        for (name, pasted) in [
+            ("node-7.tar.gz", "node-7.tar.gz"),
+            ("a b; rm x.tar.gz", "'a b; rm x.tar.gz'"),
+            ("it's $HOME", r"'it'\''s $HOME'"),
+            ("~x", "'~x'"),
+        ] {
+            assert_eq!(for_shell(name), pasted);
+        }
+    }
+
+    #[test]
+    fn a_full_disk_leaves_no_archive_to_replay() {
+        let told = cannot_write(&Error::from(ErrorKind::StorageFull));
+        assert!(told.ends_with("; make room"), "{told}");
+    }
 }

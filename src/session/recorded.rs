@@ -188,13 +188,25 @@ impl<S> Drop for Recorded<S> {
     }
 }
 
+/// Why a recording stops, and what to do.
+fn cannot_go_on(error: &std::io::Error) -> String {
+    use std::io::ErrorKind as Kind;
+    let reason = super::cannot_write(error);
+    match error.kind() {
+        Kind::StorageFull | Kind::QuotaExceeded => {
+            format!("{reason}; what was written so far can be replayed")
+        }
+        _ => reason,
+    }
+}
+
 fn write(mut writer: Writer, frames: &Receiver<Arc<Frame>>, status: &RecordingStatus) {
     let mut taken = 0;
     let mut lost = 0;
     let mut judge = |done: Result<(), Lost>, waiting: u64, writer: &Writer, taken: u64| {
         if let Err(Lost { frames, cause }) = done {
             lost += frames;
-            status.note(frames, super::cannot_write(&cause));
+            status.note(frames, cannot_go_on(&cause));
         }
         status.frames.store(taken - lost - waiting, Ordering::Relaxed);
         status.bytes.store(writer.bytes(), Ordering::Relaxed);

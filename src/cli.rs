@@ -260,12 +260,15 @@ pub struct ExportArgs {
 const CAPTURE_HELP: &str = r#"Unpack it into a folder of its own and look at it anywhere:
   mkdir node7 && tar -xzf node7.tar.gz -C node7 && railscope check --root node7
 
-It holds exactly the files that probe and check read, sysfs links as relative links, and under captured/ what sysfs
-lacks: driver statistics (ethtool -S), READ depth and path MTU, which process has queue pairs on which device.
+It holds the files that probe and check read, sysfs links as relative links, and under captured/ what sysfs lacks:
+driver statistics (ethtool -S), READ depth and path MTU, which process has queue pairs on which device. Folders that
+they list keep their names, as empty files where nobody reads them. Of a process's environment only the launcher's
+variables for job and rank are taken, of its memory map no paths of files.
 
---mask replaces MAC addresses, GIDs and IP addresses, GUIDs, UUIDs, serial numbers and the host's name: the same by
-the same, and so that subnets, link-local addresses and embedded MACs stay what they are. Device and process names,
-PCI addresses, board ids, versions and counters stay. Look into the archive before you pass it on.
+--mask replaces MAC addresses, GIDs and IP addresses, GUIDs, UUIDs, container ids, serial numbers (also those in
+captured/lspci-vvv), the host's name and names of jobs and hosts that launchers told: the same by
+the same, so that subnets, link-local addresses and embedded MACs stay what they are. Device and process names, PCI
+addresses, board ids, versions and counters stay. Look into the archive before you pass it on.
 
 With --json it prints one object:
   {"schema": "railscope.capture/1", "generated_by": "railscope 0.1.0", "file": "node7.tar.gz", "bytes": 48211,

@@ -1,7 +1,7 @@
 //! A node as a tree of files that [`Root::at`] reads elsewhere.
 //!
 //! What to take is not listed anywhere: the survey and the counters are run over a root that notes every path
-//! they ask for, and exactly those are taken. So a capture cannot miss what a look at the tree will want.
+//! they ask for, and exactly those are taken; of files that hold a user's secrets, what is read of them. So a capture cannot miss what a look at the tree will want.
 //!
 //! What sysfs does not hold is asked of the live machine and kept as text under `captured/`, under the names
 //! that the survey itself asks for there.

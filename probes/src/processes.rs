@@ -19,6 +19,7 @@ use crate::model::{Gap, Process, ProcessSource, Topology};
 use crate::root::Root;
 use numa_maps::Residency;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Name of this probe in gaps.
 const PROBE: &str = "processes";
@@ -34,6 +35,18 @@ type Users = BTreeMap<(u32, String), Option<u32>>;
 pub fn queue_pairs_json() -> Result<String, String> {
     let found = netlink::queue_pairs().map_err(|error| error.to_string())?;
     Ok(captured::text(&found.users))
+}
+
+/// Of a process's file what is read of it here: environments hold passwords and tokens, maps the paths of files.
+pub(crate) fn only_what_is_read(path: &Path, bytes: Vec<u8>) -> Vec<u8> {
+    if !path.starts_with("proc") {
+        return bytes;
+    }
+    match path.file_name().and_then(|name| name.to_str()) {
+        Some("environ") => rank::variables(&bytes),
+        Some("numa_maps") => numa_maps::without_paths(&String::from_utf8_lossy(&bytes)).into_bytes(),
+        _ => bytes,
+    }
 }
 
 /// Looks up, again and again, which processes use the rails.

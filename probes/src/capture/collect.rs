@@ -1,7 +1,9 @@
 //! From questions to entries: each path is walked as [`Root`] walks it, and what is met is kept.
 
 use super::{Capture, Entry};
-use crate::root::{Asked, Root, Want, clean};
+use crate::processes;
+use crate::root::{Asked, ReadError, Root, Want, clean};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
@@ -32,10 +34,11 @@ pub(super) enum Machine {
 /// Takes what was asked for.
 pub(super) fn collect(root: &Root, asked: &Asked, machine: Machine, capture: &mut Capture) {
     let bytes = capture.size().2;
-    let mut walk = Walk { root, machine, capture, bytes };
+    let mut walk = Walk { root, machine, capture, bytes, listed: BTreeSet::new(), tried: BTreeSet::new() };
     for (path, want) in asked.notes() {
         walk.take(&path, want);
     }
+    walk.keep_names();
     capture.not_taken.sort();
     capture.not_taken.dedup();
 }
@@ -45,6 +48,10 @@ struct Walk<'a> {
     machine: Machine,
     capture: &'a mut Capture,
     bytes: u64,
+    /// Files in folders that were listed.
+    listed: BTreeSet<PathBuf>,
+    /// Files that were read, or could not be.
+    tried: BTreeSet<PathBuf>,
 }
 
 impl Walk<'_> {
@@ -68,36 +75,54 @@ impl Walk<'_> {
                 self.names(&at);
             }
         } else if kind.is_file() {
-            self.contents(&at);
+            self.contents(path, &at);
         } else {
             // of a device node only its being there counts
             self.keep(at, Entry::File(Vec::new()));
         }
     }
 
-    /// Links and folders in a folder that was listed; files that nobody read stay away, for an empty one
-    /// would be a lie.
+    /// Links and folders in a folder that was listed; its files are noted.
     fn names(&mut self, folder: &Path) {
         // processes come and go, and those that matter are read by name
         if folder.starts_with("proc") {
             return;
         }
-        let Ok(entries) = std::fs::read_dir(self.full(folder)) else { return };
+        let entries = match std::fs::read_dir(self.full(folder)) {
+            Ok(entries) => entries,
+            Err(cause) => return self.refuse(folder, reason_of(folder, cause)),
+        };
         for entry in entries.flatten() {
             let at = folder.join(entry.file_name());
             match entry.file_type() {
                 Ok(kind) if kind.is_symlink() => self.link(&at),
                 Ok(kind) if kind.is_dir() => self.keep(at, Entry::Folder),
-                _ => {}
+                Ok(_) => {
+                    self.listed.insert(at);
+                }
+                Err(_) => {}
             }
         }
     }
 
-    fn contents(&mut self, at: &Path) {
+    /// Names that were listed are facts of their own, such as the numbers of interrupts: files that nobody read
+    /// are kept empty. Those that could not be read stay away, as they do on the machine.
+    fn keep_names(&mut self) {
+        for at in std::mem::take(&mut self.listed) {
+            if !self.tried.contains(&at) {
+                self.keep(at, Entry::File(Vec::new()));
+            }
+        }
+    }
+
+    /// Contents of the file `at`, which was asked for as `path`.
+    fn contents(&mut self, path: &Path, at: &Path) {
+        self.tried.insert(at.to_owned());
         if self.capture.entries.contains_key(at) {
             return;
         }
-        match self.root.bytes(at) {
+        let read = self.root.bytes(at).map(|bytes| processes::only_what_is_read(path, bytes));
+        match read {
             Ok(bytes) if self.bytes + bytes.len() as u64 > MOST_BYTES => {
                 self.refuse(at, format!("the tree is larger than {} MiB already", MOST_BYTES >> 20));
             }
@@ -107,11 +132,7 @@ impl Walk<'_> {
             }
             // it vanished meanwhile
             Err(error) if error.is_missing() => {}
-            Err(error) => {
-                let text = error.to_string();
-                let reason = text.split_once(": ").map_or(text.as_str(), |(_, reason)| reason);
-                self.refuse(at, reason.to_owned());
-            }
+            Err(error) => self.refuse(at, reason_of(at, error.cause)),
         }
     }
 
@@ -131,7 +152,16 @@ impl Walk<'_> {
                 continue;
             }
             let next = done.join(&part);
-            let kind = std::fs::symlink_metadata(self.full(&next)).ok()?;
+            let kind = match std::fs::symlink_metadata(self.full(&next)) {
+                Ok(kind) => kind,
+                Err(cause) => {
+                    // whether anything is there, only who may enter the folder can tell
+                    if cause.kind() == std::io::ErrorKind::PermissionDenied {
+                        self.refuse(&done, "permission denied; the folder may not be entered".to_owned());
+                    }
+                    return None;
+                }
+            };
             // in the copy it is a folder of its own: the process that wrote it is gone by then
             let is_self = self.machine == Machine::Live && next == Path::new("proc/self");
             if kind.is_symlink() && !is_self {
@@ -180,6 +210,13 @@ impl Walk<'_> {
     fn full(&self, at: &Path) -> PathBuf {
         self.root.base().join(at)
     }
+}
+
+/// What stood in the way, without the path.
+fn reason_of(at: &Path, cause: std::io::Error) -> String {
+    let path = at.display().to_string();
+    let text = ReadError { path: path.clone(), cause }.to_string();
+    text.strip_prefix(&format!("{path}: ")).unwrap_or(&text).to_owned()
 }
 
 /// The link's target as seen from its own folder, and never above the tree's root.

@@ -1,10 +1,10 @@
 //! `--mask`: nobody can tell from the tree whose node it was, and it is judged as before.
 //!
 //! Replaced in contents, link targets and names alike, the same by the same and different by different:
-//! MAC addresses, GIDs and IP addresses, GUIDs, UUIDs, serial numbers, the host's name. Addresses keep their
-//! kind (private, link-local, with an embedded MAC) and the length of every common prefix, so subnets stay
-//! subnets; MACs and GUIDs keep the vendor's three bytes. What stays: PCI addresses, device and process names,
-//! board ids, versions, counters. The key is drawn anew for each capture and never written down.
+//! MAC addresses, GIDs and IP addresses, GUIDs, UUIDs, container ids, serial numbers, the host's name, and names
+//! of jobs and hosts that launchers told. Addresses keep their kind (private, link-local, with an embedded MAC) and
+//! the length of every common prefix, so subnets stay subnets; MACs and GUIDs keep the vendor's three bytes. What
+//! stays: PCI addresses, device and process names, board ids, versions, counters. The key is drawn anew for each capture and never written down.
 
 mod files;
 mod forms;

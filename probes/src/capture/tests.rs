@@ -84,13 +84,75 @@ fn only_what_is_read_is_taken() {
     tree.file("etc/shadow", "secret").file("sys/class/net/eth0/phys_port_name", "p0");
     let capture = self::tree(tree.root().base());
     let paths: Vec<String> = capture.entries.keys().map(|path| path.display().to_string()).collect();
-    assert!(
-        !paths.iter().any(|path| path.contains("shadow") || path.contains("phys_port_name")),
-        "{paths:?}"
-    );
+    assert!(!paths.iter().any(|path| path.contains("shadow")), "{paths:?}");
+    // its folder is listed, so its name is there
+    let port_name = capture.entries.iter().find(|(path, _)| path.ends_with("eth0/phys_port_name"));
+    assert_eq!(port_name.unwrap().1, &Entry::File(vec![]));
     let mut told: Vec<String> = capture.told().collect();
     told.sort();
     assert_eq!(told, ["ethtool-S/eth0", "ibv_devinfo", "rdma-res-qp.json"]);
+}
+
+#[test]
+fn interrupts_are_names_that_a_copy_has_too() {
+    let tree = node();
+    for irq in [25, 26, 27] {
+        tree.file(&format!("sys/bus/pci/devices/0000:41:00.0/msi_irqs/{irq}"), "msix\n")
+            .file(&format!("proc/irq/{irq}/smp_affinity_list"), "0-3\n")
+            .file(&format!("proc/irq/{irq}/effective_affinity_list"), "1\n");
+    }
+    let before = of(tree.root().base()).rails.remove(0).interrupts;
+    assert_eq!(before.as_ref().unwrap().count, 3);
+    for capture in [self::tree(tree.root().base()), self::tree(tree.root().base()).masked().0] {
+        assert_eq!(of(unpacked(&capture).path()).rails.remove(0).interrupts, before);
+    }
+}
+
+#[test]
+fn of_processes_only_what_tells_rank_and_memory_is_taken() {
+    let tree = node();
+    tree.file("proc/42/comm", "train\n")
+        .file(
+            "proc/42/environ",
+            "TOKEN=hunter2\0RANK=3\0MASTER_ADDR=gpu-b9\0MASTER_PORT=29500\0DB=postgres://x:hunter2@db\0",
+        )
+        .file(
+            "proc/42/numa_maps",
+            "7f20 default file=/home/hunter2/libx.so mapped=9000 N0=9000 kernelpagesize_kB=4\n\
+             7f40 bind:1 anon=1024 dirty=1024 N1=1024 kernelpagesize_kB=4\n",
+        );
+    let processes = |base: &Path| {
+        let mut topology = of(base);
+        let mut watcher = crate::processes::Watcher::open(&Root::at(base), &mut topology);
+        watcher.look(&Root::at(base), 0).unwrap()
+    };
+    let capture = self::tree(tree.root().base());
+    assert!(!everything(&capture).contains("hunter2"));
+    assert_eq!(processes(unpacked(&capture).path()), processes(tree.root().base()));
+    let (masked, _) = capture.masked();
+    assert!(!everything(&masked).contains("gpu-b9"));
+    let process = processes(unpacked(&masked).path()).remove(0);
+    assert_eq!(process.large_mapping_bytes_by_node, Some([(1, 4 << 20)].into()));
+    assert_eq!(process.rank.unwrap().rank, 3);
+}
+
+#[test]
+fn a_folder_that_may_not_be_entered_is_told() {
+    use std::os::unix::fs::PermissionsExt;
+    let tree = node();
+    let base = tree.root().base().to_owned();
+    let ports = base.join("sys/class/infiniband/mlx5_0/ports");
+    let set = |mode| std::fs::set_permissions(&ports, std::fs::Permissions::from_mode(mode)).unwrap();
+    set(0o000);
+    let may_enter = std::fs::read_dir(&ports).is_ok();
+    let capture = self::tree(&base);
+    set(0o755);
+    if may_enter {
+        eprintln!("skipped: root may enter every folder");
+        return;
+    }
+    let reasons: Vec<_> = capture.not_taken.iter().filter(|not| not.path.ends_with("mlx5_0/ports")).collect();
+    assert!(reasons.iter().any(|not| not.reason.starts_with("permission denied")), "{reasons:?}");
 }
 
 /// Everything of an archive in one text: names, link targets and contents.
@@ -153,6 +215,9 @@ fn a_hostile_tree_ends_in_lines_and_no_hang() {
     std::fs::remove_file(nic.join("fw_ver")).unwrap();
     std::fs::File::create(nic.join("fw_ver")).unwrap().set_len(1 << 40).unwrap();
     std::fs::write(nic.join("board_id"), [0xff, 0xfe, 0, 7, 0x9f, 0x28]).unwrap();
+    tree.file("proc/version", "b8:59:9f:a7:12:34-".repeat(5_000))
+        .file("proc/cmdline", "a-".repeat(40_000))
+        .file("captured/ibv_devinfo", "b8:59:9f:a7:12:34-".repeat(56));
     std::fs::remove_file(nic.join("node_type")).unwrap();
     symlink("/etc/passwd", nic.join("node_type")).unwrap();
     symlink("../../../../../../../../../../etc", base.join("sys/class/net/out")).unwrap();

@@ -128,16 +128,35 @@ fn mapping(line: &str) -> Option<BytesByNode> {
     (!is_ordinary_file && total >= LARGE_BYTES).then_some(by_node)
 }
 
-/// Whether a mapped file is memory under a name: shared memory, memfd, hugetlbfs.
+/// The same without the paths of mapped files: of each stays what says whether it is memory.
+pub(super) fn without_paths(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    for line in text.lines() {
+        let words = line.split_ascii_whitespace().map(|word| match word.strip_prefix("file=") {
+            Some(path) => match BEGINNINGS.iter().find(|beginning| path.starts_with(**beginning)) {
+                Some(beginning) => format!("file={beginning}"),
+                None => "file=/".to_owned(),
+            },
+            None => word.to_owned(),
+        });
+        kept.push_str(&words.collect::<Vec<_>>().join(" "));
+        kept.push('\n');
+    }
+    kept
+}
+
+/// How the paths begin of files that are memory under a name: shared memory, memfd, hugetlbfs.
+const BEGINNINGS: [&str; 7] =
+    ["/dev/shm/", "/memfd:", "/SYSV", "/anon_hugepage", "/dev/zero", "/dev/hugepages", "/run/shm/"];
+
+/// Whether a mapped file is memory under a name.
 fn is_memory(path: &str) -> bool {
-    const BEGINNINGS: &[&str] =
-        &["/dev/shm/", "/memfd:", "/SYSV", "/anon_hugepage", "/dev/zero", "/dev/hugepages", "/run/shm/"];
     BEGINNINGS.iter().any(|beginning| path.starts_with(beginning))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Residency, mapping};
+    use super::{Residency, mapping, without_paths};
     use crate::root::Root;
 
     #[test]
@@ -159,6 +178,23 @@ mod tests {
             "",
         ] {
             assert_eq!(mapping(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn without_its_paths_a_mapping_is_the_same() {
+        for (line, kept) in [
+            (
+                "7f20 default file=/home/bob/secret.so mapped=9000 N1=9000 kernelpagesize_kB=4",
+                "7f20 default file=/ mapped=9000 N1=9000 kernelpagesize_kB=4\n",
+            ),
+            (
+                "7f20 bind:1 file=/dev/shm/bob huge dirty=9000 N1=9000 kernelpagesize_kB=4",
+                "7f20 bind:1 file=/dev/shm/ huge dirty=9000 N1=9000 kernelpagesize_kB=4\n",
+            ),
+        ] {
+            assert_eq!(without_paths(line), kept);
+            assert_eq!(mapping(kept), mapping(line));
         }
     }
 

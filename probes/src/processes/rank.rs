@@ -27,6 +27,20 @@ pub(super) fn read(root: &Root, pid: u32) -> Result<Option<Rank>, String> {
     Ok(of_environment(&environment))
 }
 
+/// The variables that are looked at here, of a whole environment.
+pub(super) fn variables(environment: &[u8]) -> Vec<u8> {
+    let is_read = |variable: &&[u8]| {
+        let name = variable.split(|byte| *byte == b'=').next().unwrap_or_default();
+        RANKS.iter().chain(JOBS.iter().copied().flatten()).any(|read| read.as_bytes() == name)
+    };
+    let mut kept = Vec::new();
+    for variable in environment.split(|byte| *byte == 0).filter(is_read) {
+        kept.extend_from_slice(variable);
+        kept.push(0);
+    }
+    kept
+}
+
 fn of_environment(environment: &[u8]) -> Option<Rank> {
     let value = |name: &str| {
         environment.split(|byte| *byte == 0).find_map(|variable| {
@@ -44,7 +58,7 @@ fn of_environment(environment: &[u8]) -> Option<Rank> {
 
 #[cfg(test)]
 mod tests {
-    use super::of_environment;
+    use super::{of_environment, variables};
 
     fn rank(environment: &str) -> Option<(String, u32)> {
         of_environment(environment.replace(' ', "\0").as_bytes()).map(|rank| (rank.job, rank.rank))
@@ -56,6 +70,14 @@ mod tests {
         assert_eq!(rank("HOME=/root SLURM_JOB_ID=77 SLURM_STEP_ID=0 SLURM_PROCID=3"), some("77 0", 3));
         assert_eq!(rank("RANK=5 WORLD_SIZE=8 MASTER_ADDR=n1 MASTER_PORT=29500"), some("n1 29500", 5));
         assert_eq!(rank("PMIX_RANK=0 PMIX_NAMESPACE=prterun-1@1"), some("prterun-1@1", 0));
+    }
+
+    #[test]
+    fn of_an_environment_only_what_tells_the_rank_is_kept() {
+        let whole = b"AWS_SECRET=x\0RANK=5\0RANKED=no\0MASTER_ADDR=n1\0MASTER_PORT=1\0TOKEN=RANK=7\0=\0";
+        let kept = variables(whole);
+        assert_eq!(kept, b"RANK=5\0MASTER_ADDR=n1\0MASTER_PORT=1\0");
+        assert_eq!(of_environment(&kept), of_environment(whole));
     }
 
     #[test]

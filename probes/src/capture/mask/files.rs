@@ -3,7 +3,7 @@
 use super::forms::Id;
 use super::table::Table;
 use super::words::{self, Context, Names};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
 /// Contents with everything replaced that tells whose they are.
@@ -22,6 +22,8 @@ pub(super) fn rewrite(path: &Path, bytes: &[u8], names: &Names, table: &mut Tabl
         words::rewrite(&system_mounts(&text), Context::Network, names, table)
     } else if path == Path::new("proc/version") {
         words::rewrite(&without_builder(&text), Context::Text, names, table)
+    } else if file == "environ" && path.starts_with("proc") {
+        environment(&text, names, table)
     } else if path.starts_with("proc/net") || path == Path::new("proc/cmdline") {
         words::rewrite(&text, Context::Network, names, table)
     } else if path.starts_with("captured") {
@@ -44,15 +46,54 @@ fn serial(text: &str, table: &mut Table) -> String {
     }
 }
 
+/// What launchers tell a process: numbers stay, addresses and names of hosts and jobs do not.
+fn environment(text: &str, names: &Names, table: &mut Table) -> String {
+    let mut variable = |variable: &str| {
+        let Some((name, value)) = variable.split_once('=') else { return variable.to_owned() };
+        let value = if value.bytes().all(|byte| byte.is_ascii_digit()) || value == "localhost" {
+            value.to_owned()
+        } else if value.parse::<IpAddr>().is_ok() {
+            words::rewrite(value, Context::Network, names, table)
+        } else if names.is_host(value) {
+            names.replace_certainly(value)
+        } else {
+            table.name(value)
+        };
+        format!("{name}={value}")
+    };
+    text.split('\0').map(&mut variable).collect::<Vec<_>>().join("\0")
+}
+
+/// The serial number that a line of a tool's output tells, with what stands before it: `Serial Number : 156`, and
+/// of a card's product data also what its vendor and its owner wrote there.
+///
+/// Source: pciutils, ls-vpd.c: `[SN] Serial number: `, `[V0]`, `[VU]` and their kind, `[Y0]`, `[YA] Asset tag: `.
+fn serial_of(line: &str) -> Option<(&str, &str)> {
+    let start = line.len() - line.trim_start().len();
+    let after = if let Some(b"[SN]" | [b'[', b'V' | b'Y', _, b']']) = line.as_bytes().get(start..start + 4) {
+        start + 4
+    } else {
+        let key = "serial number";
+        line.to_ascii_lowercase().find(key)? + key.len()
+    };
+    let colon = after + line.get(after..)?.find(':')?;
+    let is_key = line[after..colon].bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b' ');
+    let (before, value) = line.split_at(colon + 1);
+    (is_key && !matches!(value.trim(), "" | "N/A")).then_some((before, value))
+}
+
 /// Texts that tools printed: four numbers with points are an address unless the line speaks of a version.
 fn lines_of_tools(text: &str, names: &Names, table: &mut Table) -> String {
-    let line = |line: &str| {
+    let mut line = |line: &str| {
+        if let Some((before, value)) = serial_of(line) {
+            return format!("{before} {}", serial(value, table));
+        }
         let lower = line.to_ascii_lowercase();
         let is_version = ["fw_ver", "version", "firmware"].iter().any(|word| lower.contains(word));
         let context = if is_version { Context::Text } else { Context::Network };
         words::rewrite(line, context, names, table)
     };
-    text.split_inclusive('\n').map(line).collect()
+    text.split_inclusive('\n').map(&mut line).collect()
 }
 
 /// Mounts of the kernel's own file systems, of which the survey looks for cgroups: the others name disks, servers
@@ -129,8 +170,9 @@ fn config_space(bytes: &[u8], table: &mut Table) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{config_space, routes, system_mounts, without_builder};
+    use super::{config_space, environment, lines_of_tools, routes, system_mounts, without_builder};
     use crate::capture::mask::table::Table;
+    use crate::capture::mask::words::Names;
 
     fn table() -> Table {
         Table::collecting().with_new_key()
@@ -150,6 +192,45 @@ mod tests {
             bytes[0x100..].copy_from_slice(&header.to_le_bytes());
             assert_eq!(config_space(&bytes, &mut table()), bytes);
         }
+    }
+
+    #[test]
+    fn serial_numbers_in_what_tools_print_are_masked() {
+        let masked = |text: &str| lines_of_tools(text, &Names::default(), &mut table());
+        for line in [
+            "\t\t\t[SN] Serial number: MT2108X12345",
+            "\t\t\t[VU] Vendor specific: MT2108X12345MLNXS0D0F0",
+            "\t\t\t[V3] Vendor specific: MT2108X12345",
+            "\t\t\t[YA] Asset tag: MT2108X12345",
+            "    Serial Number                         : MT2108X12345",
+            "\tSerial Number: MT2108X12345",
+        ] {
+            let key = line.split_once(':').unwrap().0;
+            let masked = masked(&format!("{line}\n"));
+            assert!(masked.starts_with(&format!("{key}: masked-")) && masked.ends_with('\n'), "{masked}");
+            assert!(!masked.contains("X12345"), "{masked}");
+        }
+        let device = masked("\tCapabilities: [1b0 v1] Device Serial Number b8-ce-f6-03-00-12-34-56\n");
+        assert!(device.contains("Device Serial Number b8-ce-f6-03-00-") && !device.contains("12-34-56"));
+        for line in ["\t\t\t[PN] Part number: MCX653106A-HDAT\n", "Serial Number : N/A\n", "[V\n"] {
+            assert_eq!(masked(line), line);
+        }
+    }
+
+    #[test]
+    fn of_an_environment_numbers_stay_and_names_and_addresses_do_not() {
+        let names = Names::of_host("n7.cluster");
+        let text =
+            "RANK=5\0MASTER_ADDR=N7.cluster\0MASTER_ADDR=gpu3\0MASTER_ADDR=10.1.2.3\0PMI_JOBID=kvs_4_gpu3\0";
+        let masked = environment(text, &names, &mut table());
+        assert!(
+            masked.starts_with("RANK=5\0MASTER_ADDR=masked-host.example\0MASTER_ADDR=masked-"),
+            "{masked}"
+        );
+        assert!(
+            !masked.contains("gpu3") && !masked.contains("10.1.2.3") && masked.ends_with('\0'),
+            "{masked}"
+        );
     }
 
     #[test]

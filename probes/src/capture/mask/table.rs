@@ -45,6 +45,9 @@ pub(super) struct Table {
     v6: BTreeSet<Ipv6Addr>,
     uuids: BTreeSet<u128>,
     serials: BTreeSet<String>,
+    /// Names of jobs and of other hosts.
+    names: BTreeSet<String>,
+    containers: BTreeSet<String>,
 }
 
 impl Table {
@@ -68,6 +71,8 @@ impl Table {
             && self.v6.iter().all(|address| !self.v6.contains(&key.v6(*address)))
             && self.uuids.iter().all(|uuid| !self.uuids.contains(&key.uuid(*uuid)))
             && self.serials.iter().all(|serial| !self.serials.contains(&key.serial(serial)))
+            && self.names.iter().all(|name| !self.names.contains(&key.serial(name)))
+            && self.containers.iter().all(|id| !self.containers.contains(&key.container(id)))
     }
 
     /// How many different values of each kind.
@@ -78,6 +83,8 @@ impl Table {
             ("IP addresses", self.v4.len() + self.v6.len()),
             ("UUIDs", self.uuids.len()),
             ("serial numbers", self.serials.len()),
+            ("job and host names", self.names.len()),
+            ("container ids", self.containers.len()),
         ];
         counts.into_iter().filter(|(_, count)| *count > 0).collect()
     }
@@ -160,6 +167,19 @@ impl Table {
     pub(super) fn serial(&mut self, serial: &str) -> String {
         self.serials.insert(serial.to_owned());
         self.key.as_ref().map_or_else(|| serial.to_owned(), |key| Key(key).serial(serial))
+    }
+
+    /// What stands for the name of a job or of another host.
+    pub(super) fn name(&mut self, name: &str) -> String {
+        self.names.insert(name.to_owned());
+        self.key.as_ref().map_or_else(|| name.to_owned(), |key| Key(key).serial(name))
+    }
+
+    /// What stands for a container's id of 64 digits.
+    pub(super) fn container(&mut self, id: &str) -> String {
+        let id = id.to_ascii_lowercase();
+        self.containers.insert(id.clone());
+        self.key.as_ref().map_or_else(|| id.clone(), |key| Key(key).container(&id))
     }
 }
 
@@ -266,6 +286,10 @@ impl Key<'_> {
 
     fn serial(&self, serial: &str) -> String {
         format!("masked-{:08x}", self.hash(serial) >> 32)
+    }
+
+    fn container(&self, id: &str) -> String {
+        [0_u8, 1, 2, 3].map(|part| format!("{:016x}", self.hash(("container", part, id)))).concat()
     }
 }
 

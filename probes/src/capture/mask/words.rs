@@ -10,6 +10,9 @@ use std::path::Path;
 const HOST: &str = "masked-host";
 const DOMAIN: &str = "masked-host.example";
 
+/// Ids are looked for inside of words up to this many bytes.
+const LONGEST_WORD: usize = 1024;
+
 /// Where a text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Context {
@@ -35,17 +38,32 @@ impl Names {
         let Some(Entry::File(text)) = capture.entries.get(Path::new("proc/sys/kernel/hostname")) else {
             return Self::default();
         };
-        let full = String::from_utf8_lossy(text).trim().to_owned();
+        let own = |path: &Path| path.starts_with("sys") && !path.starts_with("sys/fs/cgroup");
+        let paths = capture.entries.keys().filter(|path| own(path)).map(|path| path.to_string_lossy());
+        Self::among(&String::from_utf8_lossy(text), paths)
+    }
+
+    /// The names of a host whose tree has these paths.
+    fn among<'a>(full: &str, mut paths: impl Iterator<Item = std::borrow::Cow<'a, str>>) -> Self {
+        let full = full.trim().to_owned();
         let short = full.split('.').next().unwrap_or_default().to_owned();
         if short.is_empty() || matches!(short.as_str(), "localhost" | "(none)") {
             return Self::default();
         }
-        let own = |path: &Path| path.starts_with("sys") && !path.starts_with("sys/fs/cgroup");
-        let mut paths = capture.entries.keys().filter(|path| own(path));
         let is_common_word = short.len() < 2
             || short.bytes().all(|byte| byte.is_ascii_digit())
-            || paths.any(|path| occurs(&path.to_string_lossy(), &short).is_some());
+            || paths.any(|path| !places(&path, &short).is_empty());
         Self { full: Some(full), short: Some(short), is_common_word }
+    }
+
+    #[cfg(test)]
+    pub(super) fn of_host(name: &str) -> Self {
+        Self::among(name, std::iter::empty())
+    }
+
+    /// Whether a text is nothing but one of the names.
+    pub(super) fn is_host(&self, text: &str) -> bool {
+        [&self.full, &self.short].into_iter().flatten().any(|name| name.eq_ignore_ascii_case(text))
     }
 
     /// The name that is replaced; `None` when the host has none of its own.
@@ -71,25 +89,28 @@ impl Names {
     }
 }
 
-/// Where `word` stands in `text` with no letter or digit beside it.
-fn occurs(text: &str, word: &str) -> Option<usize> {
+/// Where `word` stands in `text`, in capital letters or small, with no letter or digit beside it.
+fn places(text: &str, word: &str) -> Vec<usize> {
     let is_edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
-    text.match_indices(word)
-        .find(|(at, _)| {
+    // lengths in bytes stay the same
+    text.to_ascii_lowercase()
+        .match_indices(&word.to_ascii_lowercase())
+        .map(|(at, _)| at)
+        .filter(|at| {
             is_edge(text[..*at].chars().next_back()) && is_edge(text[at + word.len()..].chars().next())
         })
-        .map(|(at, _)| at)
+        .collect()
 }
 
 fn replaced(text: &str, word: &str, by: &str) -> String {
     let mut done = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = occurs(rest, word) {
-        done.push_str(&rest[..at]);
+    let mut end = 0;
+    for at in places(text, word) {
+        done.push_str(&text[end..at]);
         done.push_str(by);
-        rest = &rest[at + word.len()..];
+        end = at + word.len();
     }
-    done + rest
+    done + &text[end..]
 }
 
 /// The text with everything replaced that tells whose it is.
@@ -138,8 +159,14 @@ fn word(word: &str, prefix_bits: Option<u32>, context: Context, table: &mut Tabl
             return format!("{kind}{masked}");
         }
     }
+    // the bound is for hostile files: what is found is taken apart again, from its end
+    if word.len() <= LONGEST_WORD
+        && let Some((before, masked, after)) = glued(word, table).or_else(|| among(word, table))
+    {
+        return self::word(before, None, context, table) + &masked + &self::word(after, None, context, table);
+    }
     // `ip=10.0.0.1::10.0.0.254:255.255.255.0:n1:eth0:none`
-    for separator in [':', '-', '_'] {
+    for separator in [':', '-', '_', '.'] {
         if word.contains(separator) {
             let pieces: Vec<String> =
                 word.split(separator).map(|piece| self::word(piece, None, context, table)).collect();
@@ -147,6 +174,70 @@ fn word(word: &str, prefix_bits: Option<u32>, context: Context, table: &mut Tabl
         }
     }
     word.to_owned()
+}
+
+/// A MAC, GUID or GID in groups behind a name or a number (`ifname=net0:b8:59:9f:a7:12:34`): what stands for it, and
+/// what stands before and after it.
+///
+/// The one that was met elsewhere, or else the longest, and of those the last.
+fn among<'a>(word: &'a str, table: &mut Table) -> Option<(&'a str, String, &'a str)> {
+    // groups of two digits: 20, 8 or 6; of four: 8 or 4
+    const LENGTHS: [usize; 5] = [59, 39, 23, 19, 17];
+    let is_edge = |c: char| matches!(c, ':' | '-' | '_' | '.');
+    let starts: Vec<usize> =
+        std::iter::once(0).chain(word.match_indices(is_edge).map(|(at, _)| at + 1)).collect();
+    let mut candidates = Vec::new();
+    for length in LENGTHS {
+        for start in starts.iter().copied().rev() {
+            let end = start + length;
+            let Some(text) = word.get(start..end) else { continue };
+            if word[end..].chars().next().is_none_or(is_edge)
+                && let Some((id, form)) = forms::read(text)
+                && matches!(form, Form::Bytes(_) | Form::Words)
+            {
+                candidates.push((start, end, id, form));
+            }
+        }
+    }
+    let is_known = |id: &Id| match id {
+        Id::Mac(mac) => table.knows_mac(*mac),
+        Id::Guid(guid) => table.knows_guid(*guid),
+        Id::V6(address) => table.knows_v6(*address),
+        _ => false,
+    };
+    let at = candidates.iter().position(|(_, _, id, _)| is_known(id)).unwrap_or(0);
+    let (start, end, id, form) = *candidates.get(at)?;
+    let masked = table.id(id);
+    let masked = if masked == id { word[start..end].to_owned() } else { forms::write(masked, form) };
+    Some((&word[..start], masked, &word[end..]))
+}
+
+/// A UUID (of a pod, with `-` or `_`) or a container's id of 64 digits that a word or a file's ending stands beside,
+/// with what stands before and after it.
+fn glued<'a>(word: &'a str, table: &mut Table) -> Option<(&'a str, String, &'a str)> {
+    const UUID: usize = 36;
+    const CONTAINER: usize = 64;
+    let bytes = word.as_bytes();
+    for (at, separator) in word.match_indices(['-', '_']) {
+        let Some(start) = at.checked_sub(8) else { continue };
+        let Some(text) = word.get(start..start + UUID) else { continue };
+        let written = text.replace(separator, "-");
+        if let Some((id, Form::Uuid)) = forms::read(&written) {
+            let masked = forms::write(table.id(id), Form::Uuid).replace('-', separator);
+            return Some((&word[..start], masked, &word[start + UUID..]));
+        }
+    }
+    let mut end = 0;
+    while end < bytes.len() {
+        let start = end;
+        end += bytes[start..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+        // letters of the word before it may be digits too
+        if let Some(own) = end.checked_sub(CONTAINER).filter(|own| (start..start + 8).contains(own)) {
+            return Some((&word[..own], table.container(&word[own..end]), &word[end..]));
+        }
+        end += usize::from(end == start || end < bytes.len());
+    }
+    None
 }
 
 /// What stands for a word that is an address or id as a whole.
@@ -177,7 +268,7 @@ fn address(word: &str, prefix_bits: Option<u32>, context: Context, table: &mut T
             return Some(format!("{prefix}{}", forms::write(table.id(id), Form::Digits(digits.len()))));
         }
     }
-    if let Some(masked) = bare(word, table) {
+    if let Some(masked) = bare(word, table).or_else(|| dotted(word, table)) {
         return Some(masked);
     }
     let v4: Ipv4Addr = word.parse().ok()?;
@@ -197,6 +288,16 @@ fn bare(digits: &str, table: &mut Table) -> Option<String> {
         _ => return None,
     };
     Some(forms::write(table.id(id), Form::Digits(digits.len())))
+}
+
+/// `b859.9fa7.1234`, as switches write it: only a MAC that was met elsewhere, for versions look alike.
+fn dotted(word: &str, table: &mut Table) -> Option<String> {
+    let groups: Vec<&str> = word.split('.').collect();
+    if groups.len() != 3 || groups.iter().any(|group| group.len() != 4) {
+        return None;
+    }
+    let masked = bare(&groups.concat(), table)?;
+    Some([&masked[..4], &masked[4..8], &masked[8..]].join("."))
 }
 
 fn mac_of(number: u64) -> [u8; 6] {
@@ -267,15 +368,62 @@ mod tests {
             "root=UUID=3f2504e0-4f89-11d3-9a0c-0305e82c3301",
             "GPU UUID: \t GPU-3f2504e0-4f89-11d3-9a0c-0305e82c3301",
             "enxb8599fa71234",
+            "ifname=net0:b8:59:9f:a7:12:34",
+            "ifname=0:B8:59:9F:A7:12:34:dhcp",
+            "7:50:6b:4b:03:00:a7:12:34",
+            "net0-b8-59-9f-a7-12-34",
+            "net0:b8-59-9f-a7-12-34",
+            "hwaddr_b8:59:9f:a7:12:34",
+            "net-b8:59:9f:a7:12:34.bond",
+            "net0:fe80:0000:0000:0000:ba59:9fff:fea7:1234",
         ] {
             let masked = masked(text, Context::Network);
-            for original in ["a7", "10.1.2.3", "3f2504e0", "n1"] {
-                assert!(!text.contains(original) || !masked.contains(original), "{text} -> {masked}");
+            let masked = masked.to_ascii_lowercase();
+            for original in ["a7:12:34", "a7-12-34", "a71234", "a7:1234", "10.1.2.3", "3f2504e0", "n1"] {
+                assert!(
+                    !text.to_ascii_lowercase().contains(original) || !masked.contains(original),
+                    "{text} -> {masked}"
+                );
             }
         }
         assert!(
             masked("ip=10.1.2.3::10.1.2.254:255.255.255.0", Context::Network).ends_with(":255.255.255.0")
         );
+    }
+
+    #[test]
+    fn a_known_mac_is_masked_as_switches_write_it() {
+        let mut table = Table::collecting();
+        let text = "b859.9fa7.1234 B859.9FA7.1234 1234.5678.9012 10:b8:59:9f:a7:12:34 b8:59:9f:a7:12:34";
+        rewrite(text, Context::Text, &names("n1"), &mut table);
+        let masked = rewrite(text, Context::Text, &names("n1"), &mut table.with_new_key());
+        let words: Vec<&str> = masked.split(' ').collect();
+        let plain = words[4].replace(':', "");
+        assert_eq!(words[0], [&plain[..4], &plain[4..8], &plain[8..]].join("."));
+        assert_eq!((words[1], words[2]), (words[0], "1234.5678.9012"));
+        assert_eq!(words[3], format!("10:{}", words[4]));
+        assert_ne!(words[4], "b8:59:9f:a7:12:34");
+    }
+
+    #[test]
+    fn pods_and_containers_are_masked_whatever_stands_beside_them() {
+        let container = "9f".repeat(32);
+        for text in [
+            "/kubepods/pod3f1c9a77-1234-4321-abcd-0123456789ab/x",
+            "/kubepods-burstable-pod3f1c9a77_1234_4321_abcd_0123456789ab.slice",
+            "pod-3f1c9a77-1234-4321-abcd-0123456789ab-3",
+            &format!("/cri-containerd-{container}.scope"),
+            &format!("/docker/{container}"),
+            &format!("crio{container}.scope"),
+            "docker-3f1c9a771234432100000123456789ab.scope",
+        ] {
+            let masked = masked(text, Context::Text);
+            assert!(!masked.contains("3f1c9a77") && !masked.contains("0123456789ab"), "{masked}");
+            assert!(!masked.contains("9f9f9f"), "{masked}");
+            assert_eq!((masked.len(), &masked[..4]), (text.len(), &text[..4]), "{masked}");
+            let after_point = |text: &str| text.split_once('.').map(|(_, ending)| ending.to_owned());
+            assert_eq!(after_point(&masked), after_point(text));
+        }
     }
 
     #[test]
@@ -288,6 +436,7 @@ mod tests {
     fn a_host_s_name_is_a_word_of_its_own() {
         assert_eq!(masked("n1 mlx5_0", Context::Text), "masked-host mlx5_0");
         assert_eq!(masked("at n1.cluster, n11", Context::Text), "at masked-host.example, n11");
+        assert_eq!(masked("N1 at N1.Cluster", Context::Text), "masked-host at masked-host.example");
         let mut table = Table::collecting().with_new_key();
         let common = names("node0");
         assert_eq!(rewrite("node0", Context::Text, &common, &mut table), "node0");

@@ -157,7 +157,7 @@ impl Walk<'_> {
                 Err(cause) => {
                     // whether anything is there, only who may enter the folder can tell
                     if cause.kind() == std::io::ErrorKind::PermissionDenied {
-                        self.refuse(&done, "permission denied; the folder may not be entered".to_owned());
+                        self.refuse(&done, reason_of(&next, cause));
                     }
                     return None;
                 }

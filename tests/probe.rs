@@ -159,3 +159,40 @@ fn what_cannot_be_looked_at_ends_with_2_and_one_line() {
     let unknown = stderr(probe(tree.path(), &["--rails", "rail9"]));
     assert!(unknown.contains("no rail `rail9`; rails here: rail2"), "{unknown}");
 }
+
+/// Root may read everything, so as root the survey is run by nobody, through util-linux's `setpriv`.
+#[test]
+fn what_one_may_not_read_is_unknown_with_that_reason() {
+    use std::os::unix::fs::PermissionsExt;
+    let (tree, place) = (node(), tempfile::tempdir().unwrap());
+    let allow = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    allow(tree.path(), 0o755);
+    allow(place.path(), 0o755);
+    let function = tree.path().join("sys/devices/pci0000:20/0000:20:00.0/0000:21:00.0");
+    for file in ["numa_node", "current_link_speed"] {
+        allow(&function.join(file), 0o000);
+    }
+    // where it was built nobody else may come
+    let binary = place.path().join("railscope");
+    fs::copy(assert_cmd::cargo::cargo_bin("railscope"), &binary).unwrap();
+    let mut command = if rustix::process::geteuid().is_root() {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&binary);
+        command
+    } else {
+        Command::new(&binary)
+    };
+    let done = command.args(["probe", "--json", "--root"]).arg(tree.path()).assert().success();
+    let report: Value = serde_json::from_str(&stdout(&done)).unwrap();
+    let rail = &report["rails"][0];
+    assert_eq!(
+        (&rail["numa_node"], &rail["pcie"]["current_gt_per_s"]),
+        (&Value::Null, &Value::Null),
+        "{rail}"
+    );
+    for file in ["numa_node", "current_link_speed"] {
+        let told = format!("{file}: permission denied");
+        let gaps = report["gaps"].as_array().unwrap();
+        assert!(gaps.iter().any(|gap| gap["reason"] == told.as_str()), "{told}: {gaps:?}");
+    }
+}

@@ -151,3 +151,26 @@ fn an_odd_text_makes_no_number() {
         nothing_new_is_told(&[(&what, &|path| fs::write(path, text).unwrap())]);
     }
 }
+
+#[test]
+fn a_card_that_is_gone_in_the_middle_of_a_survey_makes_gaps_and_no_panic() {
+    let whole = facts(&node());
+    for probes_before in 0..=super::ALL.len() {
+        let tree = node();
+        let mut topology = crate::model::Topology::default();
+        for (at, probe) in super::ALL.iter().enumerate() {
+            if at == probes_before {
+                tree.remove("sys/devices/pci0000:40/0000:40:01.0/0000:41:00.0");
+            }
+            // a probe that cannot work at all is noted by the survey
+            let _ = probe.survey(&tree.root(), &mut topology);
+        }
+        let mut found = BTreeMap::new();
+        numbers(&serde_json::to_value(&topology).unwrap(), "", &mut found);
+        for (name, values) in found {
+            let known = whole.get(&name).map_or(&[][..], Vec::as_slice);
+            let new: Vec<_> = values.iter().filter(|value| !known.contains(value)).collect();
+            assert!(new.is_empty(), "gone before probe {probes_before}: {name} is {new:?}, not {known:?}");
+        }
+    }
+}

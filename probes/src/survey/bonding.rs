@@ -67,7 +67,11 @@ impl DriverView {
         let folder = format!("sys/class/net/{netdev}");
         let file = |name: &str| root.text(format!("{folder}/bonding_slave/{name}")).ok();
         let number = |name: &str| file(name).and_then(|text| text.parse().ok());
-        let link_up = file("mii_status").map(|status| status == "up").or(text.link_up);
+        let link_up = file("mii_status")
+            .as_deref()
+            .and_then(mii_up)
+            .or(text.link_up)
+            .or_else(|| netdev_up(root, &folder));
         let mut leg = Leg {
             netdev: netdev.to_owned(),
             pci_address: Function::of_netdev(root, netdev).map(|function| function.address),
@@ -115,6 +119,34 @@ impl DriverView {
             (_, Some(true)) => Some(true),
             (Some(false) | None, None) => None,
         }
+    }
+}
+
+/// The bonding driver's word for a leg's link; `None` for any other text.
+///
+/// Source: `bond_slave_link_status` in include/net/bonding.h.
+pub(super) fn mii_up(status: &str) -> Option<bool> {
+    match status {
+        "up" => Some(true),
+        "down" | "going down" | "going back" => Some(false),
+        _ => None,
+    }
+}
+
+/// The netdev's own word for its link.
+///
+/// Source: Documentation/ABI/testing/sysfs-class-net, `carrier` and `operstate`.
+fn netdev_up(root: &Root, folder: &str) -> Option<bool> {
+    let text = |file: &str| root.text(format!("{folder}/{file}")).ok();
+    match text("carrier").as_deref() {
+        Some("1") => return Some(true),
+        Some("0") => return Some(false),
+        _ => {}
+    }
+    match text("operstate")?.as_str() {
+        "up" => Some(true),
+        "down" | "lowerlayerdown" => Some(false),
+        _ => None,
     }
 }
 
@@ -185,6 +217,17 @@ mod tests {
         let legs = read(&tree.root(), "bond0").unwrap().legs;
         assert_eq!((legs[0].active, legs[0].speed_gbit_per_s), (Some(false), None));
         assert_eq!((legs[1].active, legs[1].speed_gbit_per_s), (Some(true), Some(200.0)));
+    }
+
+    #[test]
+    fn an_empty_word_on_a_link_is_unknown_and_the_netdev_s_own_word_counts() {
+        let tree = bond("balance-xor 2\n");
+        tree.file("sys/class/net/eth0/bonding_slave/mii_status", "");
+        assert_eq!(active(&tree), [None, Some(true)]);
+        tree.file("sys/class/net/eth0/operstate", "up\n");
+        assert_eq!(active(&tree), [Some(true), Some(true)]);
+        tree.file("sys/class/net/eth0/carrier", "0\n");
+        assert_eq!(active(&tree), [Some(false), Some(true)]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! `/proc/net/bonding/<netdev>`: the bonding driver's own account, older than its sysfs files.
 
+use super::bonding::mii_up;
+
 /// What the text says; everything it does not say is `None`.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct BondingText {
@@ -81,7 +83,7 @@ impl BondingText {
 impl LegText {
     fn line(&mut self, key: &str, value: &str, lacp: Lacp) {
         match (key, lacp) {
-            ("MII Status", _) => self.link_up = Some(value == "up"),
+            ("MII Status", _) => self.link_up = mii_up(value),
             ("Speed", _) => {
                 let mbit = value.strip_suffix(" Mbps").and_then(|number| number.parse::<u32>().ok());
                 self.speed_gbit_per_s = mbit.map(|mbit| f64::from(mbit) / 1000.0);

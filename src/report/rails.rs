@@ -46,7 +46,7 @@ pub struct RailRow {
     pub node_type: Option<String>,
     /// GUID that functions of one card share.
     pub system_image_guid: Option<String>,
-    /// Rate and lanes as sysfs prints them; a placeholder on a port that is not ACTIVE, one leg's on a bond.
+    /// Rate and lanes as sysfs prints them; a placeholder on a port that is DOWN, one leg's on a bond.
     pub rate_text: Option<String>,
     /// Active MTU of the port, bytes.
     pub path_mtu: Option<u32>,

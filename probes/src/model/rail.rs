@@ -56,7 +56,7 @@ pub struct Rail {
     pub board_id: Option<String>,
     /// `sys_image_guid`: equal on functions of one card.
     pub system_image_guid: Option<String>,
-    /// `rate` as sysfs prints it; a placeholder on a port that is not ACTIVE, one leg's rate on a bond.
+    /// `rate` as sysfs prints it; a placeholder on a port that is DOWN, one leg's rate on a bond.
     pub rate_text: Option<String>,
     /// Rate of the wire, both legs of a bond together; `None` unless the port is ACTIVE.
     pub line_gbit_per_s: Option<f64>,

@@ -31,7 +31,13 @@ impl Probe for Line {
 fn line(root: &Root, rail: &Rail, look: &mut Look<'_>) -> Option<f64> {
     if !rail.is_active() {
         if let (Some(state), Some(rate)) = (&rail.state, &rail.rate_text) {
-            look.gap(format!("line rate: the port is {state}, and {} is a placeholder then", quoted(rate)));
+            // mlx5 and others print the least rate that there is where there is no link
+            let what = if state == "DOWN" {
+                format!("and {} is a placeholder then", quoted(rate))
+            } else {
+                format!("{} is its link's, and no data goes over it before it is ACTIVE", quoted(rate))
+            };
+            look.gap(format!("line rate: the port is {state}, {what}"));
         }
         return None;
     }
@@ -61,6 +67,13 @@ fn of_port(root: &Root, rail: &Rail, look: &mut Look<'_>) -> Option<f64> {
 
 /// Sum of the legs that may carry traffic now.
 fn of_bond(bond: &Bond, rail: &Rail, look: &mut Look<'_>) -> Option<f64> {
+    if let Some(leg) = bond.legs.iter().find(|leg| leg.active.is_none()) {
+        look.gap(format!(
+            "line rate: whether {} carries traffic for {} is not known",
+            leg.netdev, bond.netdev
+        ));
+        return None;
+    }
     let carrying: Vec<&Leg> = bond.legs.iter().filter(|leg| leg.active == Some(true)).collect();
     if carrying.is_empty() {
         look.gap(format!("line rate: no leg of {} is known to carry traffic", bond.netdev));
@@ -192,6 +205,13 @@ mod tests {
         let topology = survey(&tree);
         assert_eq!(topology.rails[0].line_gbit_per_s, None);
         assert!(topology.gaps.iter().any(|g| g.reason.contains("placeholder")), "{:?}", topology.gaps);
+        tree.files(port, &[("state", "2: INIT\n"), ("rate", "400 Gb/sec (4X NDR)\n")]);
+        let topology = survey(&tree);
+        assert_eq!(topology.rails[0].line_gbit_per_s, None);
+        let reasons: Vec<&str> = topology.gaps.iter().map(|gap| gap.reason.as_str()).collect();
+        let expected = "line rate: the port is INIT, `400 Gb/sec (4X NDR)` is its link's, and no data goes over it \
+                        before it is ACTIVE";
+        assert!(reasons.contains(&expected), "{reasons:?}");
     }
 
     #[test]

@@ -41,7 +41,7 @@ fn heading(rail: &Rail) -> Vec<String> {
     let word = |text: &Option<String>, what: &str| text.clone().unwrap_or_else(|| format!("{what} unknown"));
     let rate = match (rail.line_gbit_per_s, rail.is_active()) {
         (Some(line), _) => format!("{} Gb/s", (line * 100.0).round() / 100.0),
-        // what the port prints then is a placeholder
+        // what the port prints then is no rate of data
         (None, false) if rail.state.is_some() => "no rate".to_owned(),
         (None, _) => "rate unknown".to_owned(),
     };

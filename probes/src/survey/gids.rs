@@ -37,7 +37,10 @@ impl Probe for Gids {
             rail.gid_table_read = table.is_some();
             rail.gids = table.unwrap_or_default();
             rail.netdev = netdev_of_table(&rail.gids)
-                .or_else(|| root.text(format!("{CLASS}/{}/parent", rail.device)).ok())
+                .or_else(|| {
+                    let parent = root.text(format!("{CLASS}/{}/parent", rail.device)).ok();
+                    parent.filter(|netdev| !netdev.is_empty())
+                })
                 .or_else(|| netdev_of_function(root, rail));
             let Some(netdev) = rail.netdev.clone() else {
                 look.gap("netdev: neither the GID table nor the PCI function names one");

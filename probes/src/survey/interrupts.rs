@@ -47,6 +47,9 @@ fn of_function(root: &Root, look: &mut Look<'_>) -> Option<Interrupts> {
         }
     };
     let numbers: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).take(MOST_VECTORS).collect();
+    if numbers.is_empty() {
+        look.gap("msi_irqs: names no interrupt");
+    }
     let mut union = |file: &str| -> Option<CpuSet> {
         let mut cpus = Vec::new();
         for number in &numbers {
@@ -67,7 +70,10 @@ fn of_function(root: &Root, look: &mut Look<'_>) -> Option<Interrupts> {
                 }
             }
         }
-        Some(cpus.into_iter().collect())
+        if cpus.is_empty() && !numbers.is_empty() {
+            look.gap(format!("{file}: names no CPU for any of {} interrupts", numbers.len()));
+        }
+        Some(cpus.into_iter().collect::<CpuSet>()).filter(|cpus| !cpus.is_empty())
     };
     let count = u32::try_from(numbers.len()).ok()?;
     Some(Interrupts {
@@ -103,6 +109,21 @@ mod tests {
         }
         let expected = Interrupts { count: 3, allowed: "0-7".parse().ok(), effective: "0,5".parse().ok() };
         assert_eq!(survey(&tree), (Some(expected), vec![]));
+    }
+
+    #[test]
+    fn interrupts_without_a_cpu_and_no_interrupts_have_unknown_cpus() {
+        let tree = Tree::with_nic();
+        let folder = "sys/bus/pci/devices/0000:41:00.0/msi_irqs";
+        tree.file(&format!("{folder}/64"), "msix\n")
+            .files("proc/irq/64", &[("smp_affinity_list", "\n"), ("effective_affinity_list", "")]);
+        let (interrupts, gaps) = survey(&tree);
+        assert_eq!(interrupts, Some(Interrupts { count: 1, allowed: None, effective: None }));
+        assert_eq!(gaps[0], "smp_affinity_list: names no CPU for any of 1 interrupts");
+        tree.remove(&format!("{folder}/64"));
+        let (interrupts, gaps) = survey(&tree);
+        assert_eq!(interrupts, Some(Interrupts { count: 0, allowed: None, effective: None }));
+        assert_eq!(gaps, ["msi_irqs: names no interrupt"]);
     }
 
     #[test]

@@ -77,10 +77,15 @@ impl<'a> Look<'a> {
         value
     }
 
-    /// The word behind the number in `4: ACTIVE`; a gap when the file cannot be read.
+    /// The word behind the number in `4: ACTIVE`; a gap when the file cannot be read or has no word.
     pub(super) fn word(&mut self, file: &str) -> Option<String> {
         let text = self.text(file)?;
-        Some(text.split_once(':').map_or(text.as_str(), |(_, word)| word.trim()).to_owned())
+        let word = text.split_once(':').map_or(text.as_str(), |(_, word)| word.trim());
+        if word.is_empty() {
+            self.gap(format!("{file}: says {}", quoted(&text)));
+            return None;
+        }
+        Some(word.to_owned())
     }
 }
 

@@ -46,9 +46,7 @@ impl Probe for LostCards {
 
 /// `15b3:1021`.
 fn id(root: &Root, function: &Function) -> Option<String> {
-    let part = |file: &str| root.text(function.folder.join(file)).ok();
-    let (vendor, device) = (part("vendor")?, part("device")?);
-    Some(format!("{}:{}", vendor.trim_start_matches("0x"), device.trim_start_matches("0x")))
+    Some(format!("{}:{}", function.id(root, "vendor")?, function.id(root, "device")?))
 }
 
 /// Whether an RDMA device exists that this network namespace does not show: with `rdma system set netns

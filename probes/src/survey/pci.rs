@@ -91,9 +91,19 @@ impl Function {
     }
 
     /// CPUs the platform calls local: `local_cpulist`, on older kernels `local_cpus` alone.
+    ///
+    /// `None` also where it names none, as for a function on a node without CPUs.
     pub fn local_cpus(&self, root: &Root) -> Option<CpuSet> {
+        let named = |cpus: &CpuSet| !cpus.is_empty();
         let list = root.text(self.folder.join("local_cpulist")).ok().and_then(|text| text.parse().ok());
-        list.or_else(|| cpus_of_mask(&root.text(self.folder.join("local_cpus")).ok()?))
+        list.filter(named)
+            .or_else(|| cpus_of_mask(&root.text(self.folder.join("local_cpus")).ok()?).filter(named))
+    }
+
+    /// `15b3` of the file `vendor`, `1021` of the file `device`; `None` where it is missing or empty.
+    pub fn id(&self, root: &Root, file: &str) -> Option<String> {
+        let text = root.text(self.folder.join(file)).ok()?;
+        Some(text.trim_start_matches("0x").to_owned()).filter(|id| !id.is_empty())
     }
 }
 

@@ -107,12 +107,11 @@ fn software_driver(look: &Look<'_>) -> Option<String> {
 
 /// Fills in what the PCI function tells about the rail.
 pub(super) fn on_function(rail: &mut Rail, root: &Root, function: &Function, look: &mut Look<'_>) {
-    let id = |file: &str| {
-        let text = root.text(function.folder.join(file)).ok()?;
-        Some(text.trim_start_matches("0x").to_owned())
-    };
     rail.is_vf = Some(function.is_vf(root));
     rail.local_cpus = function.local_cpus(root);
+    if rail.local_cpus.is_none() {
+        look.gap("local_cpulist: names no CPU");
+    }
     rail.numa_node = numa_node(root, function, look);
     if rail.driver.is_none() {
         rail.driver = function.driver(root);
@@ -122,8 +121,8 @@ pub(super) fn on_function(rail: &mut Rail, root: &Root, function: &Function, loo
     }
     rail.pcie = Some(PciePath {
         address: function.address.clone(),
-        vendor: id("vendor"),
-        device: id("device"),
+        vendor: function.id(root, "vendor"),
+        device: function.id(root, "device"),
         ..PciePath::default()
     });
 }

@@ -23,7 +23,8 @@ fn no_dev_node(topology: &Topology) -> Option<Finding> {
     without.dedup();
     let (_, first) = without.first()?;
     let devices: Vec<&str> = without.iter().map(|(device, _)| *device).collect();
-    let nodes: Vec<&str> = without.iter().map(|(_, node)| *node).collect();
+    let mut nodes: Vec<&str> = without.iter().map(|(_, node)| *node).collect();
+    nodes.dedup();
     let message = format!(
         "{}: the kernel has the {}, and there is no {}: no program can open {} here",
         list(devices.iter().copied()),
@@ -31,13 +32,20 @@ fn no_dev_node(topology: &Topology) -> Option<Finding> {
         list(nodes.iter().copied()),
         verb(devices.len(), "it", "them"),
     );
+    let advice = if first.ends_with('*') {
+        "`modprobe ib_uverbs` on the host, then `ls /sys/class/infiniband_verbs`; `dmesg | grep -i uverbs` tells why \
+         there is none"
+            .to_owned()
+    } else {
+        format!(
+            "give the container its device: `--device={first}` (docker, podman), an RDMA device plugin's resource in \
+             the pod; on a host: `modprobe ib_uverbs; udevadm trigger`"
+        )
+    };
     Some(
         Finding::new("no-dev-node", Severity::Warning, devices, message)
             .with("missing", nodes.clone())
-            .advise(format!(
-                "give the container its device: `--device={first}` (docker, podman), an RDMA device plugin's \
-                 resource in the pod; on a host: `modprobe ib_uverbs; udevadm trigger`"
-            )),
+            .advise(advice),
     )
 }
 
@@ -152,6 +160,15 @@ mod tests {
         );
         assert!(found[0].advice.contains("--device=/dev/infiniband/uverbs1"));
         assert_eq!(named(&findings(&two_sockets(vec![rail("mlx5_0")]))), Vec::<String>::new());
+    }
+
+    #[test]
+    fn where_the_kernel_announces_no_node_its_module_is_advised() {
+        let mut rail = rail("mlx5_0");
+        rail.missing_uverbs = Some("/dev/infiniband/uverbs*".into());
+        let found = findings(&two_sockets(vec![rail]));
+        assert_eq!(named(&found), ["no-dev-node mlx5_0"]);
+        assert!(found[0].advice.starts_with("`modprobe ib_uverbs`"), "{}", found[0].advice);
     }
 
     #[test]

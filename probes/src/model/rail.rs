@@ -88,7 +88,8 @@ pub struct Rail {
     pub interrupts: Option<Interrupts>,
     /// Character device of the verbs library, such as `/dev/infiniband/uverbs0`.
     pub uverbs: Option<String>,
-    /// Character device that the kernel has announced and that is not in `/dev`, though `/dev` can be looked into.
+    /// Character device that the kernel has announced and that is not in `/dev`, though `/dev` can be looked into;
+    /// `/dev/infiniband/uverbs*` where the kernel announces none for any device.
     #[serde(default)]
     pub missing_uverbs: Option<String>,
     /// Whether the device has a node GUID; `Some(false)` where it reads as zero.

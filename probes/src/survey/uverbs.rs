@@ -24,8 +24,15 @@ impl Probe for Uverbs {
         if rails.is_empty() {
             return Ok(());
         }
-        let mut names = root.names(CLASS)?;
-        names.retain(|name| name.starts_with("uverbs"));
+        let is_uverbs = |name: &String| name.starts_with("uverbs");
+        let nodes = root.names("dev/infiniband").ok();
+        let no_node = nodes.is_some_and(|nodes| !nodes.iter().any(is_uverbs));
+        let mut names = match root.names(CLASS) {
+            Ok(names) => names,
+            Err(error) if error.is_missing() && no_node => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        names.retain(is_uverbs);
         names.sort_by(|a, b| natural(a, b));
         let devices: Vec<(String, String)> = names
             .into_iter()
@@ -35,6 +42,9 @@ impl Probe for Uverbs {
             let mut look = Look::into(root, NAME, &rail.device, "", gaps);
             let Some((_, name)) = devices.iter().find(|(device, _)| *device == rail.device) else {
                 look.gap(format!("/{CLASS}: no uverbs device for it"));
+                if devices.is_empty() && no_node {
+                    rail.missing_uverbs = Some("/dev/infiniband/uverbs*".to_owned());
+                }
                 continue;
             };
             let node = format!("dev/infiniband/{name}");
@@ -63,6 +73,17 @@ mod tests {
         Rails.survey(&tree.root(), &mut topology).unwrap();
         Uverbs.survey(&tree.root(), &mut topology).unwrap();
         topology
+    }
+
+    #[test]
+    fn where_neither_the_kernel_nor_dev_has_any_node_one_is_missing() {
+        let tree = Tree::with_nic();
+        tree.file("dev/infiniband/rdma_cm", "");
+        assert_eq!(survey(&tree).rails[0].missing_uverbs.as_deref(), Some("/dev/infiniband/uverbs*"));
+        tree.file("sys/class/infiniband_verbs/abi_version", "6\n");
+        assert_eq!(survey(&tree).rails[0].missing_uverbs.as_deref(), Some("/dev/infiniband/uverbs*"));
+        tree.file("dev/infiniband/uverbs0", "");
+        assert_eq!(survey(&tree).rails[0].missing_uverbs, None);
     }
 
     #[test]

@@ -9,8 +9,40 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The rules of this file.
 pub(super) const RULE: Rule = Rule { codes: &["dead-hca", "rail-missing"], check };
 
-/// Drivers that bring up the RDMA device of their function, themselves or with a module on top.
-const RDMA_DRIVERS: [&str; 7] = ["mlx5_core", "mlx4_core", "bnxt_en", "hfi1", "ib_qib", "efa", "ionic"];
+/// Drivers that bring up the RDMA device of their function, and the module that does it: themselves or one on top.
+const RDMA_DRIVERS: [(&str, &str); 12] = [
+    ("mlx5_core", "mlx5_ib"),
+    ("mlx4_core", "mlx4_ib"),
+    ("bnxt_en", "bnxt_re"),
+    ("hfi1", "hfi1"),
+    ("ib_qib", "ib_qib"),
+    ("efa", "efa"),
+    ("ionic", "ionic_rdma"),
+    ("erdma", "erdma"),
+    ("cxgb4", "iw_cxgb4"),
+    ("qede", "qedr"),
+    ("hns3", "hns_roce_hw_v2"),
+    ("mana", "mana_ib"),
+];
+
+/// The module that makes a driver's RDMA device.
+fn rdma_module(driver: &str) -> Option<&'static str> {
+    RDMA_DRIVERS.iter().find(|(known, _)| *known == driver).map(|(_, module)| *module)
+}
+
+/// The driver that a card of these ids wants.
+fn driver_of(id: &str) -> Option<&'static str> {
+    match id.split_once(':')? {
+        ("15b3", "1002" | "1003" | "1004" | "1007") => Some("mlx4_core"),
+        ("15b3", _) => Some("mlx5_core"),
+        ("1fc1" | "1077", _) => Some("ib_qib"),
+        ("1dd8", _) => Some("ionic"),
+        ("8086", _) => Some("hfi1"),
+        ("1d0f", _) => Some("efa"),
+        ("14e4", _) => Some("bnxt_en"),
+        _ => None,
+    }
+}
 
 /// Fewest rails that make a pattern of which one can be missing.
 const LEAST_PATTERN: usize = 8;
@@ -39,7 +71,7 @@ fn slot_of(rail: &Rail) -> Option<&str> {
 /// Functions without an RDMA device that nothing explains.
 fn lost(topology: &Topology) -> impl Iterator<Item = &LostCard> {
     topology.lost_cards.iter().filter(|card| {
-        let for_rdma = card.driver.as_deref().is_none_or(|driver| RDMA_DRIVERS.contains(&driver));
+        let for_rdma = card.driver.as_deref().is_none_or(|driver| rdma_module(driver).is_some());
         for_rdma && !card.is_vf && !card.is_elsewhere && !is_second_port(topology, card)
     })
 }
@@ -83,19 +115,29 @@ fn dead(topology: &Topology, driver: Option<&str>, cards: &[&LostCard]) -> Findi
     );
     let advice = match driver {
         Some(driver) if !loaded => {
+            let module = rdma_module(driver).unwrap_or(driver);
+            format!("`modprobe {module}`, then `dmesg | grep {driver}`")
+        }
+        Some(driver) => {
+            let reset = if matches!(driver, "mlx5_core" | "mlx4_core") {
+                format!("a firmware reset (`mlxfwreset -d {first} reset`), ")
+            } else {
+                String::new()
+            };
+            let module = rdma_module(driver).unwrap_or(driver);
             format!(
-                "`modprobe mlx5_ib` (for bnxt_en `bnxt_re`, for mlx4_core `mlx4_ib`), then `dmesg | grep {driver}`"
+                "`dmesg | grep -e {first} -e {driver}` tells why it did not start (firmware, health, command \
+                 timeouts); `modprobe {module}`, `echo 1 > /sys/bus/pci/devices/{first}/remove; echo 1 > \
+                 /sys/bus/pci/rescan`, {reset}else a cold power cycle"
             )
         }
-        Some(driver) => format!(
-            "`dmesg | grep -e {first} -e {driver}` tells why it did not start (firmware, health, command timeouts); \
-             `echo 1 > /sys/bus/pci/devices/{first}/remove; echo 1 > /sys/bus/pci/rescan`, a firmware reset \
-             (`mlxfwreset -d {first} reset`), else a cold power cycle"
-        ),
-        None => format!(
-            "load its driver (`modprobe mlx5_core` for a ConnectX) and see `dmesg | grep {first}` for why it was not \
-             bound"
-        ),
+        None => {
+            let drivers: BTreeSet<&str> =
+                cards.iter().filter_map(|card| driver_of(card.id.as_deref()?)).collect();
+            let load: Vec<String> = drivers.iter().map(|driver| format!("`modprobe {driver}`")).collect();
+            let load = if load.is_empty() { String::new() } else { format!(" ({})", load.join(", ")) };
+            format!("load its driver{load} and see `dmesg | grep {first}` for why it was not bound")
+        }
     };
     Finding::new("dead-hca", Severity::Error, addresses, message)
         .with("driver", driver)
@@ -327,6 +369,22 @@ mod tests {
             assert_eq!(named(&found), ["dead-hca 0000:81:00.0"]);
             assert_eq!(found[0].severity, Severity::Error);
         }
+    }
+
+    #[test]
+    fn the_advice_for_a_dead_card_is_its_own_driver_s() {
+        for (driver, module) in
+            [("mlx5_core", "mlx5_ib"), ("qede", "qedr"), ("erdma", "erdma"), ("mana", "mana_ib")]
+        {
+            let found = findings(Vec::new(), vec![card("0000:81:00.0", Some(driver), &[])]);
+            assert_eq!(named(&found), ["dead-hca 0000:81:00.0"]);
+            let advice = &found[0].advice;
+            assert!(advice.contains(&format!("`modprobe {module}`")), "{advice}");
+            assert_eq!(advice.contains("mlxfwreset"), driver == "mlx5_core", "{advice}");
+        }
+        let efa = LostCard { id: Some("1d0f:efa1".into()), ..card("0000:81:00.0", None, &[]) };
+        let advice = &findings(Vec::new(), vec![efa])[0].advice;
+        assert!(advice.contains("`modprobe efa`") && !advice.contains("mlx5"), "{advice}");
     }
 
     #[test]

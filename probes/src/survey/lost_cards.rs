@@ -97,8 +97,26 @@ fn is_rdma_card(root: &Root, function: &Function) -> bool {
         "0x8086" => matches!(id("device").as_str(), "0x24f0" | "0x24f1"),
         // Elastic Fabric Adapter
         "0x1d0f" => id("device").starts_with("0xefa"),
-        _ => false,
+        // Alibaba, Chelsio, QLogic, HiSilicon and Microsoft: with a netdev they are ordinary NICs
+        _ => is_bare(root, function),
     }
+}
+
+/// Whether a driver whose card can do RDMA has made nothing of its function, not even a netdev.
+///
+/// cxgb4 makes its netdevs on function 4 and holds the others of the card for their virtual functions
+/// (`init_one` in drivers/net/ethernet/chelsio/cxgb4/cxgb4_main.c).
+fn is_bare(root: &Root, function: &Function) -> bool {
+    let of_cxgb4 = || {
+        let (slot, number) = function.address.rsplit_once('.').unwrap_or_default();
+        number == "4" || !root.exists(format!("{PCI}/{slot}.4"))
+    };
+    let does_rdma = match function.driver(root).as_deref() {
+        Some("erdma" | "qede" | "hns3" | "mana") => true,
+        Some("cxgb4") => of_cxgb4(),
+        _ => false,
+    };
+    does_rdma && function.netdevs(root).is_empty()
 }
 
 #[cfg(test)]
@@ -124,6 +142,25 @@ mod tests {
         assert_eq!((card.address.as_str(), card.driver.as_deref()), ("0000:51:00.0", Some("mlx5_core")));
         assert_eq!((card.numa_node, card.is_vf, card.netdevs.len()), (Some(1), false, 0));
         assert_eq!((card.id.as_deref(), card.is_elsewhere), (Some("15b3:1021"), false));
+    }
+
+    #[test]
+    fn a_function_of_which_its_rdma_driver_made_nothing_is_found() {
+        for driver in ["erdma", "cxgb4", "qede", "hns3", "mana"] {
+            let tree = Tree::with_nic();
+            let bare = tree.pci("pci0000:50", "0000:51:00.0", "0x020000\n", ("0x1ded\n", "0x107f\n"));
+            tree.link(&format!("sys/devices/{bare}/driver"), &format!("sys/bus/pci/drivers/{driver}"));
+            let lost = || {
+                let mut topology = Topology::default();
+                LostCards.survey(&tree.root(), &mut topology).unwrap();
+                topology.lost_cards.len()
+            };
+            assert_eq!(lost(), 1, "{driver}");
+            tree.pci("pci0000:50", "0000:51:00.4", "0x020000\n", ("0x1425\n", "0x6401\n"));
+            assert_eq!(lost(), usize::from(driver != "cxgb4"), "{driver}");
+            tree.file(&format!("sys/devices/{bare}/net/eth7/mtu"), "1500\n");
+            assert_eq!(lost(), 0, "{driver}");
+        }
     }
 
     #[test]

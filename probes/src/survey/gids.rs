@@ -149,13 +149,22 @@ fn netdev_of_table(gids: &[Gid]) -> Option<String> {
     gids.iter().find_map(|gid| gid.netdev.clone())
 }
 
-/// The function's netdev; of several, the one whose port number fits.
+/// The function's netdev; of several, or for a device of several ports, the one whose port number fits. The
+/// netdev of an InfiniBand port has the type of one.
 ///
-/// Source: Documentation/ABI/testing/sysfs-class-net, `dev_port` (counts from 0); older drivers use `dev_id`.
+/// Sources: Documentation/ABI/testing/sysfs-class-net, `dev_port` (counts from 0; older drivers use `dev_id`);
+/// `include/uapi/linux/if_arp.h`, `ARPHRD_INFINIBAND`.
 fn netdev_of_function(root: &Root, rail: &Rail) -> Option<String> {
     let function = Function::of_rdma_device(root, &rail.device)?;
-    let netdevs = function.netdevs(root);
-    if let [only] = netdevs.as_slice() {
+    let mut netdevs = function.netdevs(root);
+    netdevs.retain(|netdev| {
+        let kind = root.text(format!("sys/class/net/{netdev}/type")).ok();
+        let infiniband = kind.as_deref().filter(|kind| !kind.is_empty()).map(|kind| kind == "32");
+        let wanted = rail.link_layer.map(|layer| layer == LinkLayer::InfiniBand);
+        infiniband.is_none() || wanted.is_none() || infiniband == wanted
+    });
+    let ports = root.names(format!("{CLASS}/{}/ports", rail.device)).map_or(1, |ports| ports.len());
+    if let ([only], 0 | 1) = (netdevs.as_slice(), ports) {
         return Some(only.clone());
     }
     let number = |netdev: &str, file: &str| {
@@ -164,7 +173,11 @@ fn netdev_of_function(root: &Root, rail: &Rail) -> Option<String> {
         hex.unwrap_or_else(|| text.parse()).ok()
     };
     let wanted = rail.port.checked_sub(1)?;
-    ["dev_port", "dev_id"].iter().find_map(|file| {
+    // a file that says 0 for every netdev of several ports does not tell them apart
+    let tells = |file: &&&str| netdevs.iter().any(|netdev| number(netdev, file).is_some_and(|port| port > 0));
+    let of_ports = ["dev_port", "dev_id"];
+    let file = of_ports.iter().find(tells).or_else(|| of_ports.first());
+    file.and_then(|file| {
         let mut fits = netdevs.iter().filter(|netdev| number(netdev, file) == Some(wanted));
         fits.next().filter(|_| fits.next().is_none()).cloned()
     })
@@ -173,9 +186,7 @@ fn netdev_of_function(root: &Root, rail: &Rail) -> Option<String> {
 /// A device without a PCI function of its own (soft-RoCE) sits where its netdev sits; a bond's or
 /// VLAN's netdev where the netdevs below it sit, if that is one place.
 fn through_netdev(root: &Root, rail: &mut Rail, netdev: &str, look: &mut Look<'_>) {
-    let mut functions: Vec<Function> = Vec::new();
-    below(root, netdev, &mut functions, 0);
-    match functions.as_slice() {
+    match functions_below(root, netdev).as_slice() {
         [] => look.gap(format!("PCIe path, numa_node: the device rides on the virtual netdev {netdev}")),
         [only] => on_function(rail, root, only, look),
         several => {
@@ -194,7 +205,14 @@ fn through_netdev(root: &Root, rail: &mut Rail, netdev: &str, look: &mut Look<'_
     }
 }
 
-/// The PCI functions under a netdev, through bonds, bridges and VLANs (`lower_*` links).
+/// The PCI functions under a netdev, each once.
+pub(super) fn functions_below(root: &Root, netdev: &str) -> Vec<Function> {
+    let mut found = Vec::new();
+    below(root, netdev, &mut found, 0);
+    found
+}
+
+/// Adds the PCI functions under a netdev, through bonds, bridges and VLANs (`lower_*` links).
 fn below(root: &Root, netdev: &str, found: &mut Vec<Function>, depth: u32) {
     if let Some(function) = Function::of_netdev(root, netdev) {
         if !found.contains(&function) {
@@ -289,6 +307,24 @@ mod tests {
         assert_eq!(topology.rails[0].gids[3].kind, None);
         // the netdev is found on the function instead
         assert_eq!(topology.rails[0].netdev.as_deref(), Some("eth0"));
+    }
+
+    #[test]
+    fn a_port_of_two_has_its_own_netdev_and_never_the_other_s() {
+        let tree = Tree::with_nic();
+        let device = "sys/class/infiniband/mlx5_0";
+        tree.remove(&format!("{device}/ports/1/gid_attrs"));
+        tree.file(&format!("{device}/ports/1/link_layer"), "InfiniBand\n");
+        tree.files(&format!("{device}/ports/2"), &[("state", "4: ACTIVE\n"), ("link_layer", "Ethernet\n")]);
+        let netdevs = |tree: &Tree| -> Vec<Option<String>> {
+            survey(tree).rails.into_iter().map(|rail| rail.netdev).collect()
+        };
+        for number in ["dev_port", "dev_id"] {
+            tree.files("sys/class/net/eth0", &[("type", "1\n"), ("dev_port", "0\n"), (number, "0x1\n")]);
+            assert_eq!(netdevs(&tree), [None, Some("eth0".to_owned())], "{number}");
+        }
+        tree.file("sys/class/net/eth0/type", "32\n");
+        assert_eq!(netdevs(&tree), [None, None]);
     }
 
     #[test]

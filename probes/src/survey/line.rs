@@ -3,6 +3,7 @@
 use super::Probe;
 use super::bonding::speed_gbit_per_s;
 use super::bonds::is_software;
+use super::gids::functions_below;
 use super::look::{Look, quoted};
 use crate::model::{Bond, Leg, LinkLayer, Rail, Topology};
 use crate::root::{ReadError, Root};
@@ -40,6 +41,16 @@ fn line(root: &Root, rail: &Rail, look: &mut Look<'_>) -> Option<f64> {
             look.gap(format!("line rate: the port is {state}, {what}"));
         }
         return None;
+    }
+    if let (None, Some(netdev)) = (&rail.bond, rail.netdev.as_deref().filter(|_| !is_software(rail))) {
+        let below = functions_below(root, netdev);
+        if below.len() > 1 {
+            look.gap(format!(
+                "line rate: {netdev} rides on {} cards' functions, and nothing tells which of them carry traffic",
+                below.len()
+            ));
+            return None;
+        }
     }
     match &rail.bond {
         Some(bond) if bond.carries_rdma != Some(false) => of_bond(bond, rail, look),
@@ -220,6 +231,23 @@ mod tests {
         assert_eq!(survey(&tree).rails[0].line_gbit_per_s, Some(800.0));
         tree.file("sys/class/net/eth1/bonding_slave/mii_status", "down\n");
         assert_eq!(survey(&tree).rails[0].line_gbit_per_s, Some(400.0));
+    }
+
+    #[test]
+    fn a_bond_whose_files_are_missing_has_no_line() {
+        let tree = bonded();
+        for entry in ["0", "1", "2", "3"] {
+            let file = format!("sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/{entry}");
+            tree.file(&file, "bond0\n");
+        }
+        tree.remove("sys/class/net/bond0/bonding");
+        for leg in ["eth0", "eth1"] {
+            tree.link(&format!("sys/class/net/bond0/lower_{leg}"), &format!("sys/class/net/{leg}"));
+        }
+        let topology = survey(&tree);
+        assert_eq!((topology.rails[0].line_gbit_per_s, topology.rails[0].bond.is_none()), (None, true));
+        let says = |text: &str| topology.gaps.iter().any(|gap| gap.reason.contains(text));
+        assert!(says("line rate: bond0 rides on 2 cards' functions"), "{:?}", topology.gaps);
     }
 
     #[test]

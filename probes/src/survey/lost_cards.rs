@@ -105,7 +105,7 @@ fn is_rdma_card(root: &Root, function: &Function) -> bool {
 /// Whether a driver whose card can do RDMA has made nothing of its function, not even a netdev.
 ///
 /// cxgb4 makes its netdevs on function 4 and holds the others of the card for their virtual functions
-/// (`init_one` in drivers/net/ethernet/chelsio/cxgb4/cxgb4_main.c).
+/// (`init_one` in `drivers/net/ethernet/chelsio/cxgb4/cxgb4_main.c`).
 fn is_bare(root: &Root, function: &Function) -> bool {
     let of_cxgb4 = || {
         let (slot, number) = function.address.rsplit_once('.').unwrap_or_default();

@@ -67,8 +67,26 @@ fn choose(rail: &Rail) -> Choice {
 fn roce(rail: &Rail) -> Choice {
     let best = rail.gids.iter().max_by_key(|gid| (rank(gid, rail), std::cmp::Reverse(gid.index)));
     match best {
+        Some(gid) if gid.kind.is_none() => untyped(gid, rail),
         Some(gid) => use_index(gid.index, &reason(gid, rail)),
         None => Choice::None("GID: the table is empty; has the netdev an address in this network namespace?"),
+    }
+}
+
+/// Where the kernel does not tell versions (`gid_attrs` hidden in a container), the later of two equal entries is version
+/// 2: each address is added once for each version, in the order of `enum ib_gid_type`.
+///
+/// Source: `drivers/infiniband/core/roce_gid_mgmt.c`, `update_gid`.
+fn untyped(best: &Gid, rail: &Rail) -> Choice {
+    let equal = |gid: &&Gid| gid.kind.is_none() && gid.address == best.address && gid.netdev == best.netdev;
+    let twins: Vec<&Gid> = rail.gids.iter().filter(equal).collect();
+    match twins[..] {
+        [only] => use_index(only.index, &reason(only, rail)),
+        [_, later] => {
+            let reason = format!("{}, but the later of two equal entries is v2", reason(later, rail));
+            use_index(later.index, &reason)
+        }
+        _ => Choice::None("GID: RoCE versions are not told, and more than two entries have the best address"),
     }
 }
 
@@ -170,6 +188,23 @@ mod tests {
             (5, "::ffff:10.9.0.1", V2, "eth0.9"),
         ]);
         assert_eq!(chosen(&table), (3, "RoCE v2, routable IPv4, on this device's netdev".to_owned()));
+    }
+
+    #[test]
+    fn where_versions_are_not_told_the_later_of_two_equal_entries_is_taken() {
+        let untold = |count: u32| {
+            let entries: Vec<_> =
+                (2..2 + count).map(|index| (index, "::ffff:10.0.0.1", None, "eth0")).collect();
+            chosen(&rail(&entries))
+        };
+        assert_eq!(
+            untold(1),
+            (2, "RoCE version not told, routable IPv4, on this device's netdev".to_owned())
+        );
+        let (index, reason) = untold(2);
+        assert_eq!(index, 3);
+        assert!(reason.ends_with("the later of two equal entries is v2"), "{reason}");
+        assert_eq!(untold(3).0, u32::MAX, "no guess among three");
     }
 
     #[test]

@@ -2,13 +2,15 @@
 
 mod asked;
 mod live;
+mod walk;
 
 pub use asked::{Asked, Want};
+pub(crate) use walk::{Step, clean, walk};
 
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// No file of `/sys` or `/proc` that we read is larger; a larger one is noise or an attack.
@@ -18,9 +20,6 @@ const MOST_BYTES: u64 = 16 << 20;
 ///
 /// Source: Documentation/filesystems/sysfs.rst, "Reading/Writing Attribute Data".
 const MOST_ATTRIBUTE_BYTES: usize = 64 << 10;
-
-/// As many symbolic links as the kernel follows, see `path_resolution(7)`.
-const MOST_LINKS: u32 = 40;
 
 /// A file that could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -309,64 +308,21 @@ impl Root {
     /// Follows links inside the tree; parts that only exist because something is laid over them are there,
     /// and nothing is below a hidden one.
     fn resolve(&self, path: &Path) -> std::io::Result<PathBuf> {
-        let mut done = PathBuf::new();
-        let mut left: Vec<std::ffi::OsString> = parts(path);
-        left.reverse();
-        let mut links = 0;
-        while let Some(part) = left.pop() {
-            if part == ".." {
-                done.pop();
-                continue;
-            }
-            let next = done.join(&part);
-            match self.overlay.get(&next) {
-                Some(None) if !left.is_empty() => return Err(std::io::ErrorKind::NotFound.into()),
-                Some(_) => {
-                    done = next;
-                    continue;
-                }
+        walk(path, |next, is_last| {
+            match self.overlay.get(next) {
+                Some(None) if !is_last => return Err(std::io::ErrorKind::NotFound.into()),
+                Some(_) => return Ok(Step::On),
                 None => {}
             }
-            let full = self.base.join(&next);
-            let kind = match std::fs::symlink_metadata(&full) {
-                Ok(kind) => kind,
-                Err(_) if self.is_laid_below(&next) => {
-                    done = next;
-                    continue;
-                }
-                Err(cause) => return Err(cause),
-            };
-            if kind.is_symlink() {
-                links += 1;
-                if links > MOST_LINKS {
-                    return Err(std::io::Error::other("too many levels of symbolic links"));
-                }
-                let to = std::fs::read_link(&full)?;
-                if to.is_absolute() {
-                    done = PathBuf::new();
-                }
-                left.extend(parts(&to).into_iter().rev());
-            } else {
-                done = next;
+            let full = self.base.join(next);
+            match std::fs::symlink_metadata(&full) {
+                Ok(kind) if kind.is_symlink() => Ok(Step::Link(std::fs::read_link(&full)?)),
+                Ok(_) => Ok(Step::On),
+                Err(_) if self.is_laid_below(next) => Ok(Step::On),
+                Err(cause) => Err(cause),
             }
-        }
-        Ok(done)
-    }
-}
-
-fn parts(path: &Path) -> Vec<std::ffi::OsString> {
-    path.components()
-        .filter_map(|c| match c {
-            Component::Normal(name) => Some(name.to_owned()),
-            Component::ParentDir => Some("..".into()),
-            _ => None,
         })
-        .collect()
-}
-
-/// The path without a leading `/` and without `.`, as overlays are keyed.
-pub(crate) fn clean(path: &Path) -> PathBuf {
-    parts(path).into_iter().collect()
+    }
 }
 
 #[cfg(test)]

@@ -160,16 +160,10 @@ fn shape(gt_per_s: Option<f64>, width: Option<u32>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Traffic, found, hop, named, rail, two_sockets};
+    use super::super::testing::{Traffic, behind, found, hop, named, two_sockets};
     use super::RULE;
     use crate::rules::Severity;
     use probes::model::{Hop, Rail};
-
-    fn on(device: &str, hops: Vec<Hop>) -> Rail {
-        let mut rail = rail(device);
-        rail.pcie.as_mut().unwrap().hops = hops;
-        rail
-    }
 
     fn findings(rails: Vec<Rail>) -> Vec<crate::rules::Finding> {
         found(&RULE, &two_sockets(rails), &Traffic::default())
@@ -179,9 +173,9 @@ mod tests {
     fn a_card_at_half_width_is_named_once_with_both_its_ports() {
         let half = |address: &str| Hop { current_width: Some(8), ..hop(address, 32.0, 16) };
         let found = findings(vec![
-            on("mlx5_0", vec![half("0000:41:00.0")]),
-            on("mlx5_1", vec![half("0000:41:00.1")]),
-            on("mlx5_2", vec![hop("0000:42:00.0", 32.0, 16)]),
+            behind("mlx5_0", vec![half("0000:41:00.0")]),
+            behind("mlx5_1", vec![half("0000:41:00.1")]),
+            behind("mlx5_2", vec![hop("0000:42:00.0", 32.0, 16)]),
         ]);
         assert_eq!(named(&found), ["pcie-downgraded mlx5_0,mlx5_1"]);
         assert_eq!(found[0].severity, Severity::Warning);
@@ -201,7 +195,7 @@ mod tests {
             upstream_max_gt_per_s: Some(16.0),
             ..hop("0000:41:00.0", 32.0, 16)
         };
-        let found = findings(vec![on("mlx5_0", vec![capped])]);
+        let found = findings(vec![behind("mlx5_0", vec![capped])]);
         assert_eq!(named(&found), ["pcie-capped-by-slot mlx5_0"]);
         assert_eq!(found[0].severity, Severity::Info);
         assert!(found[0].message.ends_with("31.5 GB/s, less than the wire's 50.0"), "{}", found[0].message);
@@ -210,7 +204,8 @@ mod tests {
     #[test]
     fn a_hop_further_up_is_told_from_the_cards_own() {
         let uplink = Hop { current_width: Some(4), ..hop("0000:40:00.0", 32.0, 16) };
-        let rails = ["mlx5_0", "mlx5_1"].map(|d| on(d, vec![hop("0000:41:00.0", 32.0, 16), uplink.clone()]));
+        let rails =
+            ["mlx5_0", "mlx5_1"].map(|d| behind(d, vec![hop("0000:41:00.0", 32.0, 16), uplink.clone()]));
         assert_eq!(named(&findings(rails.into())), ["pcie-path-degraded mlx5_0,mlx5_1"]);
     }
 
@@ -225,7 +220,7 @@ mod tests {
             ..hop("0000:02:00.0", 2.5, 1)
         };
         let hops = [unknown, no_port_above, emulated];
-        let rails = hops.into_iter().map(|h| on("mlx5_0", vec![h])).collect();
+        let rails = hops.into_iter().map(|h| behind("mlx5_0", vec![h])).collect();
         assert_eq!(named(&findings(rails)), Vec::<String>::new());
     }
 }

@@ -31,6 +31,13 @@ pub(crate) fn rail(device: &str) -> Rail {
     }
 }
 
+/// The same behind these hops, the card's own first.
+pub(crate) fn behind(device: &str, hops: Vec<Hop>) -> Rail {
+    let mut rail = rail(device);
+    rail.pcie.as_mut().unwrap().hops = hops;
+    rail
+}
+
 /// A hop that runs at what both of its ends can do.
 pub(crate) fn hop(address: &str, gt_per_s: f64, width: u32) -> Hop {
     Hop {

@@ -2,13 +2,10 @@
 
 use super::{Capture, Entry};
 use crate::processes;
-use crate::root::{Asked, ReadError, Root, Want, clean};
+use crate::root::{Asked, ReadError, Root, Step, Want, clean, walk};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
-
-/// As many symbolic links as the kernel follows, see `path_resolution(7)`.
-const MOST_LINKS: u32 = 40;
 
 /// The survey of the largest nodes reads a few megabytes; more than this is noise or an attack.
 const MOST_BYTES: u64 = 256 << 20;
@@ -142,47 +139,28 @@ impl Walk<'_> {
 
     /// Walks to a path and keeps the links and folders on the way; `None` when nothing is there.
     fn place(&mut self, path: &Path) -> Option<PathBuf> {
-        let mut done = PathBuf::new();
-        let mut left: Vec<OsString> = clean(path).iter().map(OsString::from).collect();
-        left.reverse();
-        let mut links = 0;
-        while let Some(part) = left.pop() {
-            if part == ".." {
-                done.pop();
-                continue;
-            }
-            let next = done.join(&part);
-            let kind = match std::fs::symlink_metadata(self.full(&next)) {
-                Ok(kind) => kind,
-                Err(cause) => {
-                    // whether anything is there, only who may enter the folder can tell
-                    if cause.kind() == std::io::ErrorKind::PermissionDenied {
-                        self.refuse(&done, reason_of(&next, cause));
-                    }
-                    return None;
+        let way = walk(path, |next, _| {
+            let kind = match std::fs::symlink_metadata(self.full(next)) {
+                // whether anything is there, only who may enter the folder can tell
+                Err(cause) if cause.kind() == std::io::ErrorKind::PermissionDenied => {
+                    let folder = next.parent().unwrap_or(Path::new(""));
+                    self.refuse(folder, reason_of(next, std::io::ErrorKind::PermissionDenied.into()));
+                    return Err(cause);
                 }
+                kind => kind?,
             };
             // in the copy it is a folder of its own: the process that wrote it is gone by then
             let is_self = self.machine == Machine::Live && next == Path::new("proc/self");
             if kind.is_symlink() && !is_self {
-                links += 1;
-                if links > MOST_LINKS {
-                    return None;
-                }
-                self.link(&next);
-                let to = std::fs::read_link(self.full(&next)).ok()?;
-                if to.is_absolute() {
-                    done = PathBuf::new();
-                }
-                left.extend(clean(&to).iter().rev().map(OsString::from));
-            } else {
-                if kind.is_dir() || is_self {
-                    self.keep(next.clone(), Entry::Folder);
-                }
-                done = next;
+                self.link(next);
+                return Ok(Step::Link(std::fs::read_link(self.full(next))?));
             }
-        }
-        Some(done)
+            if kind.is_dir() || is_self {
+                self.keep(next.to_owned(), Entry::Folder);
+            }
+            Ok(Step::On)
+        });
+        way.ok()
     }
 
     fn link(&mut self, at: &Path) {

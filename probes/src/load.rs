@@ -30,7 +30,7 @@ pub use counts::{AtomicPhase, Counts};
 pub use described::described;
 pub use endpoint::{Endpoint, QpAddress, RemoteBuffer, Role};
 pub use opening::{Opening, open};
-pub use params::{Params, Place};
+pub use params::{Memory, Params, Place, Shape, Transport, WorkingSet};
 pub use running::{Running, RunningLoad};
 
 use std::collections::BTreeMap;

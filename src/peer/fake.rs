@@ -10,7 +10,6 @@ use probes::model::{
     Gid, GidChoice, GidType, LinkLayer, Load, LoadOp, LoadOrigin, LoadTarget, Rail, RailId, Topology, Worker,
     WorkerFrame, WorkerPhase,
 };
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -163,18 +162,11 @@ impl RunningLoad for FakeTraffic {
             devices: self.devices.clone(),
             size_bytes: None,
             qps: None,
-            depth: None,
             read_depth: None,
             device_read_depth: None,
-            place: None,
-            duration_s: None,
-            warmup_s: None,
             workers: self.devices.iter().map(worker).collect(),
             relaxed_ordering: None,
-            pid: None,
-            cpus: None,
-            buffer_node: None,
-            perf_gaps: BTreeMap::new(),
+            ..Load::default()
         })
     }
 

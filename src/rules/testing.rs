@@ -122,24 +122,15 @@ pub(crate) fn described(op: LoadOp) -> Load {
     Load {
         origin: LoadOrigin::Described,
         op,
-        transport: None,
         loopback: false,
         target: LoadTarget::Host,
         devices: Vec::new(),
         size_bytes: Some(65536),
         qps: Some(4),
-        depth: None,
         read_depth: None,
         device_read_depth: None,
-        place: None,
-        duration_s: None,
-        warmup_s: None,
-        workers: Vec::new(),
         relaxed_ordering: None,
-        pid: None,
-        cpus: None,
-        buffer_node: None,
-        perf_gaps: BTreeMap::new(),
+        ..Load::default()
     }
 }
 

@@ -58,18 +58,10 @@ impl RunningLoad for Brief {
             devices: vec!["mlx5_0".into()],
             size_bytes: None,
             qps: None,
-            depth: None,
             read_depth: None,
             device_read_depth: None,
-            place: None,
-            duration_s: None,
-            warmup_s: None,
-            workers: Vec::new(),
             relaxed_ordering: None,
-            pid: None,
-            cpus: None,
-            buffer_node: None,
-            perf_gaps: BTreeMap::new(),
+            ..Load::default()
         })
     }
 

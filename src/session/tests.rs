@@ -72,7 +72,6 @@ fn load() -> Load {
         read_depth: Some(16),
         device_read_depth: Some(16),
         place: Some("local".into()),
-        duration_s: None,
         warmup_s: Some(2.0),
         workers: vec![Worker {
             device: "mlx5_0".into(),
@@ -81,10 +80,8 @@ fn load() -> Load {
             read_depth: Some(16),
         }],
         relaxed_ordering: None,
-        pid: None,
-        cpus: None,
-        buffer_node: None,
         perf_gaps: BTreeMap::from([("cycles".into(), "no PMU".into())]),
+        ..Load::default()
     }
 }
 

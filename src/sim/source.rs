@@ -316,10 +316,8 @@ fn load(topology: &Topology, duration: Option<Duration>) -> Load {
             })
             .collect(),
         relaxed_ordering: Some(true),
-        pid: None,
-        cpus: None,
-        buffer_node: None,
         perf_gaps: gaps.map(|name| (name.to_owned(), "simulated".to_owned())).into(),
+        ..Load::default()
     }
 }
 

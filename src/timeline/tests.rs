@@ -146,24 +146,15 @@ fn a_described_load_covers_its_devices_only() {
     let described = |devices: &[&str]| Load {
         origin: LoadOrigin::Described,
         op: LoadOp::Read,
-        transport: None,
         loopback: false,
         target: LoadTarget::Host,
         devices: devices.iter().map(|d| (*d).to_owned()).collect(),
         size_bytes: None,
         qps: None,
-        depth: None,
         read_depth: None,
         device_read_depth: None,
-        place: None,
-        duration_s: None,
-        warmup_s: None,
-        workers: Vec::new(),
         relaxed_ordering: None,
-        pid: None,
-        cpus: None,
-        buffer_node: None,
-        perf_gaps: std::collections::BTreeMap::default(),
+        ..Load::default()
     };
     let loaded = |devices: &[&str]| {
         let with = |at, gb| Frame { load: Some(Arc::new(described(devices))), ..frame(at, Some(gb * GB)) };

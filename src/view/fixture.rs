@@ -6,7 +6,6 @@ use probes::model::{
     Bond, Frame, Hop, Host, Leg, LegFrame, LinkLayer, Load, LoadOp, LoadOrigin, LoadTarget, NumaNode,
     PciePath, Rail, RailFrame, RailId, Session, Simulation, Topology, Worker, WorkerFrame, WorkerPhase,
 };
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A node whose parts a test may change before it makes a session of it.
@@ -165,10 +164,7 @@ fn read_load(rails: usize) -> Load {
         duration_s: Some(30.0),
         warmup_s: Some(2.0),
         relaxed_ordering: None,
-        pid: None,
-        cpus: None,
-        buffer_node: None,
-        perf_gaps: BTreeMap::new(),
+        ..Load::default()
     }
 }
 

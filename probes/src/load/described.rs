@@ -40,7 +40,6 @@ pub fn described(root: &Root) -> Result<Option<Load>, String> {
     Ok(Some(Load {
         origin: LoadOrigin::Described,
         op: text.op,
-        transport: None,
         loopback: false,
         target: match text.target {
             Some(name) if name != "host" => LoadTarget::Gpu(name),
@@ -49,18 +48,13 @@ pub fn described(root: &Root) -> Result<Option<Load>, String> {
         devices: text.devices.unwrap_or_default(),
         size_bytes: text.msg_bytes,
         qps: text.qps,
-        depth: None,
         read_depth: text.max_rd_atomic,
         device_read_depth: text.device_max_rd_atomic,
-        place: None,
-        duration_s: None,
-        warmup_s: None,
-        workers: Vec::new(),
         relaxed_ordering: text.relaxed_ordering,
         pid: text.pid,
         cpus: text.cpus,
         buffer_node: text.buffer_node,
-        perf_gaps: std::collections::BTreeMap::new(),
+        ..Load::default()
     }))
 }
 

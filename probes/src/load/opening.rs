@@ -202,10 +202,8 @@ impl Opening {
             warmup_s: Some(self.params.warmup_s),
             workers,
             relaxed_ordering: connected.iter().filter_map(relaxed).min(),
-            pid: None,
-            cpus: None,
-            buffer_node: None,
             perf_gaps: gaps.flatten().collect(),
+            ..Load::default()
         }
     }
 }

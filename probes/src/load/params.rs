@@ -25,12 +25,67 @@ pub enum Place {
     Cpus(CpuSet),
 }
 
+/// How much memory a rail's operations go over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkingSet {
+    /// Re-used like perftest's, so that the data stay in the last-level cache: this measures the rail alone.
+    #[default]
+    Hot,
+    /// So many bytes a rail, walked over in turn. On the command line `cold` becomes a size far beyond the caches.
+    Bytes(u64),
+}
+
+/// Whose memory the data of this end lie in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Memory {
+    /// The host's.
+    #[default]
+    Host,
+    /// That of the GPU with this number, as CUDA counts.
+    Gpu(u32),
+}
+
+/// What carries the bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// RDMA.
+    #[default]
+    Verbs,
+    /// A TCP connection from the rail's own address: a functional check, not a performance figure.
+    Tcp,
+}
+
+/// Which worker posts on which rail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    /// Each worker drives one rail, without a pause.
+    #[default]
+    PerRail,
+    /// Each worker posts a batch of pages over all rails and waits for all of it: how a KV cache reads.
+    Striped,
+}
+
 /// What a load asks for. Both ends hold the same values once negotiated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Params {
     /// Direction.
     pub op: LoadOp,
-    /// Queue pairs per rail (perftest `-q`).
+    /// Whether the peer does the same in the other direction at the same time (perftest `-b`).
+    pub bidirectional: bool,
+    /// Which worker posts on which rail.
+    pub shape: Shape,
+    /// Pages of a batch, of a striped load.
+    pub batch: u32,
+    /// Threads per rail, which share its queue pairs; of a striped load, threads in all.
+    pub workers: u32,
+    /// What carries the bytes.
+    pub transport: Transport,
+    /// Queue pairs per rail (perftest `-q`), shared out among its workers.
     pub qps: u32,
     /// Message size in bytes (perftest `-s`).
     pub size_bytes: u64,
@@ -38,12 +93,22 @@ pub struct Params {
     pub depth: u32,
     /// Outstanding READs per queue pair (perftest `-o`); `None`: as many as both ends can.
     pub read_depth: Option<u32>,
+    /// Work requests posted with one doorbell (perftest `-l`); `None`: chosen from the depth.
+    pub chain: Option<u32>,
     /// Every how many work requests one asks for a completion (perftest `-Q`); `None`: chosen from the depth.
     pub cq_mod: Option<u32>,
     /// QP timeout exponent: 4.096 µs × 2^n (perftest `-u`).
     pub timeout: u8,
     /// Placement.
     pub place: Place,
+    /// How much memory a rail's operations go over.
+    pub working_set: WorkingSet,
+    /// Memory of the end that posts.
+    pub memory: Memory,
+    /// Most payload per rail, GB/s; `None`: as much as goes.
+    pub rate_gb_per_s: Option<f64>,
+    /// Leg of the bond, from 1, on which the end that sends the data sends them; `None`: the driver's choice.
+    pub leg: Option<u32>,
     /// GID index on this end; `None`: the survey's recommendation.
     pub gid_index: Option<u32>,
     /// Path MTU in bytes; `None`: the smaller of both ends' active MTU.
@@ -60,14 +125,24 @@ impl Default for Params {
     fn default() -> Self {
         Self {
             op: LoadOp::Read,
+            bidirectional: false,
+            shape: Shape::PerRail,
+            batch: 128,
+            workers: 1,
+            transport: Transport::Verbs,
             qps: 4,
             size_bytes: 64 << 10,
             depth: 128,
             read_depth: None,
+            chain: None,
             cq_mod: None,
             // 4.096 us × 2^14 = 67 ms: perftest's default
             timeout: 14,
             place: Place::Local,
+            working_set: WorkingSet::Hot,
+            memory: Memory::Host,
+            rate_gb_per_s: None,
+            leg: None,
             gid_index: None,
             path_mtu: None,
             traffic_class: 0,

@@ -16,10 +16,11 @@ pub enum LoadOp {
 }
 
 /// Whose load it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadOrigin {
     /// This program's own engine: payload bytes come from completions.
+    #[default]
     Ours,
     /// Somebody's, described in `captured/load.json`.
     Described,
@@ -37,7 +38,7 @@ pub enum LoadTarget {
 }
 
 /// One thread of our load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Worker {
     /// RDMA device it drives.
     pub device: String,
@@ -50,7 +51,7 @@ pub struct Worker {
 }
 
 /// What a load asks for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Load {
     /// Whose it is.
     pub origin: LoadOrigin,

@@ -132,6 +132,9 @@ pub struct LoadArgs {
     /// Host of the `railscope serve`, with `:PORT` if it is not 18520
     #[arg(value_name = "PEER[:PORT]")]
     pub peer: String,
+    /// TCP port of PEER's `railscope serve`, instead of PEER:PORT
+    #[arg(short = 'p', long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: Option<u16>,
     /// Queue pairs per rail
     #[arg(short = 'q', long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub qps: u32,
@@ -147,6 +150,9 @@ pub struct LoadArgs {
     /// QP timeout exponent, 4.096 us x 2^N
     #[arg(short = 'u', long, default_value_t = 14, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=31))]
     pub timeout: u8,
+    /// End each rail after N operations, counted after the warm-up (perftest counts them per queue pair)
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub operations: Option<u64>,
     /// GID index on this host; default: the recommended one of each rail
     #[arg(short = 'x', long, value_name = "N")]
     pub gid_index: Option<u32>,

@@ -3,7 +3,7 @@
 use super::watch;
 use crate::cli::LoadArgs;
 use crate::peer::client::{Connected, connect};
-use crate::peer::{End, Ended, Target, perftest, request};
+use crate::peer::{End, Ended, perftest, request};
 use crate::printable::tell;
 use crate::session::{DEFAULT_EVERY, Live, Stop};
 use crate::settings::FailOn;
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 ///
 /// What could not be done, for exit code 2.
 pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
-    let target = Target::parse(&args.peer).map_err(anyhow::Error::msg)?;
+    let target = request::target(&args).map_err(anyhow::Error::msg)?;
     let params = request::params(&args).map_err(anyhow::Error::msg)?;
     let common = args.common.with_config()?;
     ensure!(common.steps.is_none(), "--steps: counters that are stepped cannot be loaded");

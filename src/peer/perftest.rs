@@ -53,12 +53,16 @@ fn common(agreed: &Agreed, at: usize, read_depth: Option<u32>, ours: &Offer, the
             let _ = write!(words, " {flag} {value}");
         }
     }
-    match params.duration_s {
+    match (params.duration_s, params.operations) {
+        // perftest counts per queue pair, and takes five or more
+        (_, Some(operations)) => {
+            let _ = write!(words, " -n {}", operations.div_ceil(params.qps.max(1).into()).max(5));
+        }
         // perftest takes whole seconds and cuts two margins off
-        Some(seconds) => {
+        (Some(seconds), None) => {
             let _ = write!(words, " -D {}", seconds.ceil().max(1.0));
         }
-        None => words.push_str(" --run_infinitely"),
+        (None, None) => words.push_str(" --run_infinitely"),
     }
     words.push_str(" --report_gbits");
     words
@@ -123,6 +127,9 @@ mod tests {
         let params = Params { place: Place::Nodes { cpu: 1, mem: 0 }, ..Params::default() };
         let found = commands(&agreed(params), &[]);
         assert!(found[0].contains("here: numactl --cpunodebind=1 --membind=0 ib_read_bw"), "{}", found[0]);
+        let params = Params { operations: Some(1001), ..Params::default() };
+        let counted = commands(&agreed(params), &[]);
+        assert!(counted[0].contains(" -n 251 --report_gbits 192.168.0.2"), "{}", counted[0]);
         assert!(found[0].contains(" --run_infinitely --report_gbits 192.168.0.2"), "{}", found[0]);
     }
 }

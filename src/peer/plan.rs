@@ -127,6 +127,7 @@ impl Plan {
         within("depth", p.depth.into(), MOST_DEPTH.into())?;
         within("size", p.size_bytes, MOST_SIZE_BYTES)?;
         within("read depth", p.read_depth.unwrap_or(1).into(), MOST_READ_DEPTH.into())?;
+        within("operations", p.operations.unwrap_or(1), u64::MAX)?;
         within("timeout", p.timeout.into(), 31)?;
         match p.path_mtu {
             Some(mtu) if !PATH_MTUS.contains(&mtu) => {

@@ -1,5 +1,6 @@
 //! What was typed after `railscope load`, as parameters of a load.
 
+use super::target::Target;
 use crate::cli::LoadArgs;
 use probes::load::{Params, Place};
 use probes::model::CpuSet;
@@ -11,12 +12,16 @@ use probes::model::CpuSet;
 /// The placement is none, or the path MTU no number.
 pub fn params(args: &LoadArgs) -> Result<Params, String> {
     let path_mtu = args.mtu.as_deref().map(|mtu| mtu.parse().map_err(|_| format!("`{mtu}` is no path MTU")));
+    if args.operations.is_some() && args.common.duration.is_some() {
+        return Err("--operations (-n) and --for (-D): both say when the load ends; give one".to_owned());
+    }
     Ok(Params {
         qps: args.qps,
         size_bytes: args.size.0,
         depth: args.depth,
         read_depth: args.read_depth,
         timeout: args.timeout,
+        operations: args.operations,
         place: place(&args.place)?,
         gid_index: args.gid_index,
         path_mtu: path_mtu.transpose()?,
@@ -24,6 +29,22 @@ pub fn params(args: &LoadArgs) -> Result<Params, String> {
         duration_s: args.common.duration.map(|period| period.0.as_secs_f64()),
         ..Params::default()
     })
+}
+
+/// The peer that the flags name.
+///
+/// # Errors
+///
+/// It is no host, or its port is given twice.
+pub fn target(args: &LoadArgs) -> Result<Target, String> {
+    let (target, named) = Target::parse_with_port(&args.peer)?;
+    match args.port {
+        Some(port) if named => {
+            Err(format!("{} and --port (-p) {port}: both name the port of the peer; give one", args.peer))
+        }
+        Some(port) => Ok(Target { port, ..target }),
+        None => Ok(target),
+    }
 }
 
 /// A placement as typed: `local`, `remote`, `none`, `cpu:N,mem:M` or a CPU list.
@@ -83,12 +104,36 @@ mod tests {
             }
         );
         assert_eq!(asked("").unwrap(), Params::default());
+        assert_eq!(asked("-n 1000").unwrap(), Params { operations: Some(1000), ..Params::default() });
     }
 
     #[test]
     fn a_load_without_queue_pairs_is_refused() {
         let said = asked("--qps 0").unwrap_err();
         assert!(said.contains("invalid value '0' for '--qps <N>'"), "{said}");
+    }
+
+    #[test]
+    fn a_load_with_two_ends_is_refused() {
+        let said = asked("-n 1000 -D 5s").unwrap_err();
+        assert_eq!(said, "--operations (-n) and --for (-D): both say when the load ends; give one");
+        assert!(asked("-n 0").unwrap_err().contains("invalid value '0' for '--operations <N>'"));
+    }
+
+    #[test]
+    fn the_peers_port_can_be_given_as_perftest_users_do() {
+        let target = |line: &str| {
+            let cli = Cli::try_parse_from(format!("railscope load {line}").split_whitespace()).unwrap();
+            let Some(Command::Load(args)) = cli.command else { panic!("`load` was typed") };
+            super::target(&args).map(|target| target.to_string())
+        };
+        assert_eq!(target("n2 -p 9000").unwrap(), "n2:9000");
+        assert_eq!(target("n2:9000").unwrap(), "n2:9000");
+        assert_eq!(target("fd00::2 -p 9000").unwrap(), "[fd00::2]:9000");
+        assert_eq!(
+            target("n2:9000 -p 9001").unwrap_err(),
+            "n2:9000 and --port (-p) 9001: both name the port of the peer; give one"
+        );
     }
 
     #[test]

@@ -25,6 +25,11 @@ impl Target {
     ///
     /// There is no host in it, or the port is no number from 1 to 65535.
     pub fn parse(text: &str) -> Result<Self, String> {
+        Self::parse_with_port(text).map(|(target, _)| target)
+    }
+
+    /// The same, with whether the port was named in it.
+    pub(super) fn parse_with_port(text: &str) -> Result<(Self, bool), String> {
         let bad = |what: &str| Err(format!("`{text}`: {what}; write HOST, HOST:PORT or [IPV6]:PORT"));
         // a link-local address names its netdev: fe80::2%eth0
         let bare = text.split_once('%').map_or(text, |(address, _)| address);
@@ -43,8 +48,8 @@ impl Target {
             return bad("that is no host");
         }
         match port.map(str::parse::<u16>) {
-            None => Ok(Self { host: host.to_owned(), port: DEFAULT_PORT }),
-            Some(Ok(port)) if port != 0 => Ok(Self { host: host.to_owned(), port }),
+            None => Ok((Self { host: host.to_owned(), port: DEFAULT_PORT }, false)),
+            Some(Ok(port)) if port != 0 => Ok((Self { host: host.to_owned(), port }, true)),
             Some(_) => bad("the port is no number from 1 to 65535"),
         }
     }

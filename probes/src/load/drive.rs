@@ -31,7 +31,7 @@ impl Idle {
     }
 }
 
-/// Pumps until the load is over. No lock, no allocation, no system call and no clock in between, unless `idle`
+/// Pumps until the load is over, or until `operations` were good after the warm-up. No lock, no allocation, no system call and no clock in between, unless `idle`
 /// says so.
 ///
 /// # Errors
@@ -42,9 +42,11 @@ pub(super) fn drive(
     control: &Control,
     worker: &Worker,
     idle: Idle,
+    operations: Option<u64>,
 ) -> Result<(), LoadError> {
     let mut seen = WorkerPhase::Waiting;
     let mut empty_polls: u32 = 0;
+    let mut left = operations.unwrap_or(u64::MAX);
     loop {
         let phase = control.phase();
         if phase != seen {
@@ -58,6 +60,12 @@ pub(super) fn drive(
         worker.counts.add(pumped);
         if pumped.empty_polls == 0 {
             empty_polls = 0;
+            if seen == WorkerPhase::Measuring {
+                left = left.saturating_sub(pumped.operations);
+                if left == 0 {
+                    return Ok(());
+                }
+            }
             continue;
         }
         empty_polls = empty_polls.saturating_add(1);
@@ -66,5 +74,34 @@ pub(super) fn drive(
             Idle::Yield if empty_polls <= PATIENT_POLLS => std::thread::yield_now(),
             Idle::Yield => std::thread::sleep(NAP),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Control, Idle, Worker, drive};
+    use crate::load::{LoadError, LoadTransport, Pumped};
+    use crate::model::{RailId, WorkerPhase};
+    use std::sync::atomic::Ordering;
+
+    /// Completes four operations a pump, and begins to be measured with the third.
+    struct Fours<'a>(&'a Control, u64);
+
+    impl LoadTransport for Fours<'_> {
+        fn pump(&mut self) -> Result<Pumped, LoadError> {
+            self.1 += 1;
+            if self.1 == 2 {
+                self.0.advance(WorkerPhase::Measuring);
+            }
+            Ok(Pumped { bytes: 400, operations: 4, polls: 1, empty_polls: 0 })
+        }
+    }
+
+    #[test]
+    fn a_counted_load_ends_with_the_pump_that_completes_its_share() {
+        let (control, worker) = (Control::default(), Worker::new(RailId(0), "mlx5_0".to_owned()));
+        control.advance(WorkerPhase::Warmup);
+        drive(&mut Fours(&control, 0), &control, &worker, Idle::Spin, Some(9)).unwrap();
+        assert_eq!(worker.counts.operations.load(Ordering::Relaxed), 2 * 4 + 3 * 4, "warm-up and 12 for 9");
     }
 }

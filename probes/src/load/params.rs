@@ -109,6 +109,9 @@ pub struct Params {
     pub rate_gb_per_s: Option<f64>,
     /// Leg of the bond, from 1, on which the end that sends the data sends them; `None`: the driver's choice.
     pub leg: Option<u32>,
+    /// Good operations of a rail, counted after the warm-up, with which it is done (perftest `-n`, which counts
+    /// them per queue pair); what is under way by then counts too. `None`: not ended by a count.
+    pub operations: Option<u64>,
     /// GID index on this end; `None`: the survey's recommendation.
     pub gid_index: Option<u32>,
     /// Path MTU in bytes; `None`: the smaller of both ends' active MTU.
@@ -143,6 +146,7 @@ impl Default for Params {
             memory: Memory::Host,
             rate_gb_per_s: None,
             leg: None,
+            operations: None,
             gid_index: None,
             path_mtu: None,
             traffic_class: 0,

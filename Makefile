@@ -1,7 +1,7 @@
 # What one types here. Each target installs the packages it needs (Debian and Ubuntu, as root or through sudo); a second
 # run finds them and asks nothing of the network.
 
-.PHONY: help demo test lint dist lab newcomer bench-draw bench-sessions bench-survey
+.PHONY: help demo test lint dist lab newcomer faults bench-draw bench-sessions bench-survey bench-lab bench-cost bench-paced
 .DEFAULT_GOAL := help
 
 help:      ## lists these targets
@@ -31,6 +31,26 @@ lab:       ## boots two virtual hosts with real RDMA rails and proves railscope 
 newcomer:  ## runs this README's two commands in fresh Debian 12 and Debian 13 roots (needs root)
 	@.ci/packages newcomer
 	tests/newcomer
+
+faults:    ## breaks loads on simulated NICs: make faults STANDIN=FOLDER-OF-A-LIBIBVERBS
+	@.ci/packages build dist standin
+	.ci/dist
+	tests/faults target/dist/railscope $(STANDIN)
+
+bench-lab: ## holds our READ load against ib_read_bw in two virtual hosts (some fifteen minutes)
+	@.ci/packages build dist lab
+	.ci/dist
+	tests/lab/bench target/dist/railscope
+
+bench-cost:  ## instructions and ns per READ, ours beside ib_read_bw: make bench-cost STANDIN=FOLDER-OF-A-LIBIBVERBS
+	@.ci/packages build dist standin
+	.ci/dist
+	benches/cost target/dist/railscope $(STANDIN)
+
+bench-paced:  ## measured against known rates, eight rails at once: make bench-paced STANDIN=FOLDER-OF-A-LIBIBVERBS
+	@.ci/packages build dist standin
+	.ci/dist
+	benches/paced target/dist/railscope $(STANDIN)
 
 bench-draw:  ## times one picture of 8 and of 64 rails
 	@.ci/packages build

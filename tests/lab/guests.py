@@ -7,6 +7,7 @@ the exit status when the script is done. So several run in one guest at once: a 
 import itertools
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import signal
@@ -238,6 +239,28 @@ class Lab:
 
     def __exit__(self, *_):
         self.stop()
+
+
+def pack(binary, payload):
+    """Lays the binary and the libraries it is linked with where the guests find them; a development build is slimmed."""
+    if subprocess.run(["strip", "-o", payload / "railscope", binary]).returncode != 0:
+        shutil.copy(binary, payload / "railscope")
+    (payload / "lib").mkdir()
+    linked = subprocess.run(["ldd", binary], capture_output=True, text=True).stdout
+    for path in re.findall(r"=> (/\S+)", linked):
+        shutil.copy(path, payload / "lib")
+
+
+def boot(lab):
+    """Both hosts, with the binary in place; a boot that hangs is tried once more."""
+    try:
+        hosts = lab.boot()
+    except Unresponsive as error:
+        print(f"lab: {error}\nlab: booting both again")
+        hosts = lab.boot()
+    for host in hosts:
+        host.run("cp /mnt/railscope /bin/ && railscope --version")
+    return hosts
 
 
 def tail(text, lines=25):

@@ -16,6 +16,7 @@ mod counts;
 mod described;
 mod drive;
 mod endpoint;
+mod latency;
 mod layout;
 mod opening;
 mod params;
@@ -29,6 +30,7 @@ mod verbs;
 pub use counts::{AtomicPhase, Counts};
 pub use described::described;
 pub use endpoint::{Endpoint, QpAddress, RemoteBuffer, Role};
+pub use latency::Histogram;
 pub use opening::{Opening, open};
 pub use params::{Memory, Params, Place, Shape, Transport, WorkingSet};
 pub use running::{Running, RunningLoad};
@@ -46,6 +48,8 @@ pub struct Pumped {
     pub polls: u64,
     /// Polls that found nothing.
     pub empty_polls: u64,
+    /// A sampled operation that completed: nanoseconds since before it was posted; `None` for most pumps.
+    pub latency_ns: Option<u64>,
 }
 
 /// Traffic of one worker on one rail, owned by that worker's thread.

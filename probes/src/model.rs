@@ -12,6 +12,7 @@ mod frame;
 mod gid;
 mod gpu;
 mod host;
+mod latency;
 mod load;
 mod pcie;
 mod process;
@@ -25,6 +26,7 @@ pub use frame::{Frame, LegFrame, PerfFrame, RailFrame, WorkerFrame, WorkerPhase}
 pub use gid::{Gid, GidChoice, GidType};
 pub use gpu::{Acs, Gpu, GpuPath, PathClass, PathPort, Readiness};
 pub use host::{AbiRefusal, Host, HugePages, NumaNode};
+pub use latency::Latencies;
 pub use load::{Load, LoadOp, LoadOrigin, LoadTarget, Worker};
 pub use pcie::{Hop, LinkErrors, PciePath};
 pub use process::{Process, ProcessSource, Rank};

@@ -112,6 +112,8 @@ fn both_rails_read_the_peers_data() {
         for worker in reader.workers() {
             assert_eq!((worker.phase, worker.errors.len()), (WorkerPhase::Done, 0));
             assert_eq!(worker.bytes, worker.operations * 4096);
+            let samples = worker.latency.samples();
+            assert!(samples > 0 && samples < worker.operations, "{samples} of {}", worker.operations);
         }
         assert_eq!(reader.failures(), Vec::<String>::new());
     });

@@ -1,8 +1,10 @@
 //! The load of the session: what was asked for, what each thread did, what it cost.
 
-use super::number::known;
+use super::number::{known, round};
 use crate::timeline::Timeline;
-use probes::model::{CpuSet, Load, LoadOp, LoadOrigin, PerfFrame, RailId, Worker, WorkerFrame, WorkerPhase};
+use probes::model::{
+    CpuSet, Latencies, Load, LoadOp, LoadOrigin, PerfFrame, RailId, Worker, WorkerFrame, WorkerPhase,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -39,7 +41,7 @@ pub struct LoadBlock {
     pub warmup_s: Option<f64>,
     /// Error completions by status.
     pub errors: BTreeMap<String, u64>,
-    /// Latency of operations; each null where it was not measured.
+    /// Latency of sampled operations in the measured time; each null where it was not measured.
     pub latency_us: LatencyRow,
     /// What all threads cost together.
     pub perf: PerfRow,
@@ -47,15 +49,32 @@ pub struct LoadBlock {
     pub threads: Vec<ThreadRow>,
 }
 
-/// Latency of operations, microseconds.
+/// Latency of sampled operations, microseconds: from before the chain of requests was posted until its completion was
+/// seen, so with its wait behind what was queued before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LatencyRow {
     /// Median.
     pub p50: Option<f64>,
+    /// 90th percentile.
+    pub p90: Option<f64>,
     /// 99th percentile.
     pub p99: Option<f64>,
     /// 99.9th percentile.
     pub p99_9: Option<f64>,
+    /// Samples the percentiles are taken from.
+    pub samples: u64,
+}
+
+impl LatencyRow {
+    /// Percentiles of these samples; null where so few were taken that none lies above it.
+    pub(super) fn of(latency: &Latencies) -> Self {
+        let samples = latency.samples();
+        let us = |share: f64| {
+            let enough = samples as f64 * (1.0 - share) >= 1.0;
+            latency.quantile_ns(share).filter(|_| enough || share <= 0.5).and_then(|ns| round(ns / 1e3))
+        };
+        Self { p50: us(0.5), p90: us(0.9), p99: us(0.99), p99_9: us(0.999), samples }
+    }
 }
 
 /// What threads cost over their measured time; null for a counter that this machine does not give.
@@ -121,6 +140,10 @@ impl LoadBlock {
             .enumerate()
             .map(|(at, worker)| ThreadRow::of(worker, load.workers.get(at), device_of))
             .collect();
+        let mut latency = Latencies::default();
+        for rail in &timeline.local().sums().rails {
+            latency.add(&rail.latency);
+        }
         let mut errors = BTreeMap::new();
         for (status, count) in newest.workers.iter().flat_map(|worker| &worker.errors) {
             let sum: &mut u64 = errors.entry(status.clone()).or_default();
@@ -142,7 +165,7 @@ impl LoadBlock {
             duration_s: known(load.duration_s),
             warmup_s: known(load.warmup_s),
             errors,
-            latency_us: LatencyRow::default(),
+            latency_us: LatencyRow::of(&latency),
             perf: PerfRow::all(&newest.workers.iter().map(|worker| &worker.perf), &load.perf_gaps),
             threads,
         })
@@ -170,7 +193,7 @@ impl ThreadRow {
             operations: did.operations,
             empty_poll_share: (did.polls > 0)
                 .then(|| did.empty_polls as f64 / did.polls as f64)
-                .and_then(super::number::round),
+                .and_then(round),
             errors: did.errors.clone(),
             perf: PerfRow::all(&std::iter::once(&did.perf), &BTreeMap::new()),
         }
@@ -191,7 +214,7 @@ impl PerfRow {
         let (cycles, instructions) = (total(|p| p.cycles), total(|p| p.instructions));
         let share = |part: Option<u64>, whole: Option<u64>| {
             let (part, whole) = (part?, whole.filter(|whole| *whole > 0)?);
-            super::number::round(part as f64 / whole as f64)
+            round(part as f64 / whole as f64)
         };
         Self {
             cycles,

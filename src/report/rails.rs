@@ -1,5 +1,6 @@
 //! The rows of the rails.
 
+use super::LatencyRow;
 use super::number::known;
 use crate::ceilings::{self, Ceilings};
 use crate::timeline::{HostTimeline, LegSums, RailSums};
@@ -76,6 +77,8 @@ pub struct RailRow {
     pub tx_gb_per_s: Option<f64>,
     /// Mean payload of our own load.
     pub load_gb_per_s: Option<f64>,
+    /// Latency of our own load's operations; null without samples.
+    pub latency_us: Option<LatencyRow>,
     /// What it could do.
     pub ceilings_gb_per_s: CeilingsRow,
 }
@@ -246,6 +249,7 @@ impl RailRow {
             rx_gb_per_s: known(sums.rx_gb_per_s()),
             tx_gb_per_s: known(sums.tx_gb_per_s()),
             load_gb_per_s: known(sums.load.mean_gb_per_s()),
+            latency_us: (!sums.latency.is_empty()).then(|| LatencyRow::of(&sums.latency)),
             ceilings_gb_per_s: CeilingsRow {
                 line_raw: known(ceilings.line_raw),
                 line: known(ceilings.line),

@@ -3,8 +3,8 @@ use crate::rules::testing::{Traffic, bonded, described, process, rail, session, 
 use crate::rules::{Limits, Severity};
 use crate::timeline::Timeline;
 use probes::model::{
-    Frame, Gap, Gid, GidChoice, GidType, Hop, LegFrame, Load, LoadOp, LoadOrigin, PerfFrame, Rail, RailFrame,
-    RailId, Simulation, Topology, Worker, WorkerFrame, WorkerPhase,
+    Frame, Gap, Gid, GidChoice, GidType, Hop, Latencies, LegFrame, Load, LoadOp, LoadOrigin, PerfFrame, Rail,
+    RailFrame, RailId, Simulation, Topology, Worker, WorkerFrame, WorkerPhase,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -95,6 +95,10 @@ fn loaded_report() -> super::Report {
             empty_polls: 25,
             errors: BTreeMap::from([("RETRY_EXC_ERR".to_owned(), 2)]),
             perf: PerfFrame { context_switches: Some(7), ..PerfFrame::default() },
+            latency: Latencies::from_counts([
+                (Latencies::bucket(171_000), seq * 900),
+                (Latencies::bucket(350_000), seq * 100),
+            ]),
         };
         let rail =
             RailFrame { rx_bytes: Some(seq * 48_960_000_000), tx_bytes: Some(0), ..RailFrame::default() };

@@ -1,6 +1,6 @@
 //! What the numbers of a row are differences to: the last ones of the same host in the same block.
 
-use probes::model::{Load, Process};
+use probes::model::{Latencies, Load, Process};
 use std::sync::Arc;
 
 /// The last value of one cumulative number.
@@ -32,6 +32,7 @@ pub(super) struct RailBase {
 pub(super) struct WorkerBase {
     pub counts: [Last; 4],
     pub perf: [Last; 6],
+    pub latency: Latencies,
 }
 
 /// The element at this position, made if it is not there yet.

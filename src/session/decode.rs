@@ -2,7 +2,7 @@
 
 use super::base::{Base, Last, RailBase, WorkerBase, slot};
 use super::format::Columns;
-use probes::model::{Frame, LegFrame, PerfFrame, RailFrame, WorkerFrame};
+use probes::model::{Frame, Latencies, LegFrame, PerfFrame, RailFrame, WorkerFrame};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::sync::Arc;
@@ -169,7 +169,19 @@ fn worker(value: &Value, columns: &Columns, base: &mut WorkerBase) -> Read<Worke
         empty_polls: row.count(5, empty_polls)?,
         perf: perf(row.get(6), columns, &mut base.perf)?,
         errors: row.model(7)?,
+        latency: latency(row.list(8)?, &mut base.latency).ok_or_else(|| row.wrong(8))?,
     })
+}
+
+fn latency(growth: &[Value], base: &mut Latencies) -> Option<Latencies> {
+    if !growth.is_empty() {
+        let pairs = growth.chunks(2).map(|pair| {
+            let bucket = usize::try_from(pair.first()?.as_u64()?).ok()?;
+            Some((bucket, pair.get(1)?.as_i64()?.cast_unsigned()))
+        });
+        *base = base.grown(pairs.collect::<Option<Vec<_>>>()?);
+    }
+    Some(base.clone())
 }
 
 fn perf(value: &Value, columns: &Columns, base: &mut [Last; 6]) -> Read<PerfFrame> {

@@ -1,7 +1,7 @@
 //! Frames become rows. The order of cells here is the order of the columns in [`super::format`].
 
 use super::base::{Base, Last, RailBase, WorkerBase, slot};
-use probes::model::{Frame, LegFrame, PerfFrame, RailFrame, WorkerFrame};
+use probes::model::{Frame, Latencies, LegFrame, PerfFrame, RailFrame, WorkerFrame};
 use serde::Serialize;
 use std::io::Write;
 use std::sync::Arc;
@@ -121,7 +121,8 @@ fn leg(row: &mut Row<'_>, leg: &LegFrame, base: &mut [Last; 4]) {
 }
 
 fn worker(row: &mut Row<'_>, worker: &WorkerFrame, base: &mut WorkerBase) {
-    let WorkerFrame { rail, phase, bytes, operations, polls, empty_polls, errors, perf: cost } = worker;
+    let WorkerFrame { rail, phase, bytes, operations, polls, empty_polls, errors, perf: cost, latency: took } =
+        worker;
     row.word(rail.as_ref());
     row.json(phase);
     for (value, last) in [bytes, operations, polls, empty_polls].into_iter().zip(&mut base.counts) {
@@ -129,6 +130,18 @@ fn worker(row: &mut Row<'_>, worker: &WorkerFrame, base: &mut WorkerBase) {
     }
     row.row(|row| perf(row, cost, &mut base.perf));
     row.json(errors);
+    row.row(|row| latency(row, took, &mut base.latency));
+}
+
+/// The buckets that differ from the last ones, each with its difference modulo 2^64.
+fn latency(row: &mut Row<'_>, now: &Latencies, base: &mut Latencies) {
+    if now != base {
+        for (bucket, growth) in now.growth(base) {
+            row.json(&bucket);
+            row.json(&growth.cast_signed());
+        }
+        base.clone_from(now);
+    }
 }
 
 fn perf(row: &mut Row<'_>, perf: &PerfFrame, base: &mut [Last; 6]) {

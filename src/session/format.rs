@@ -23,7 +23,7 @@ pub(super) const LEG: &[&str] =
     &["rx_rdma_bytes", "tx_rdma_bytes", "rx_port_bytes", "tx_port_bytes", "link_up", "active"];
 /// Columns of a worker.
 pub(super) const WORKER: &[&str] =
-    &["rail", "phase", "bytes", "operations", "polls", "empty_polls", "perf", "errors"];
+    &["rail", "phase", "bytes", "operations", "polls", "empty_polls", "perf", "errors", "latency"];
 /// Columns of a worker's cost.
 pub(super) const PERF: &[&str] =
     &["cycles", "instructions", "context_switches", "migrations", "enabled_ns", "running_ns"];
@@ -32,7 +32,8 @@ pub(super) const PERF: &[&str] =
 const ROWS: &str = "Each line after a block's first is a row: an array in the order of columns.row, with arrays in \
                     the order of the other columns inside. What is missing at the end of an array is null. A counter \
                     is absolute where its host first has it in a block, and then the difference (modulo 2^64) to the \
-                    last one that was not null; so are seq and at_ns. true for load or processes: the same as the \
+                    last one that was not null; so are seq and at_ns. A worker's \
+                    latency is a flat list of bucket, growth, bucket, growth, without the buckets that did not grow. true for load or processes: the same as the \
                     host's last one, which a block's first line repeats.";
 
 /// The first line of a file.

@@ -8,8 +8,8 @@ use super::{FrameSource, Recorded, Replay, SourceError};
 use crate::rules::{self, Limits};
 use crate::timeline::Timeline;
 use probes::model::{
-    CpuSet, Frame, LegFrame, Load, LoadOp, LoadOrigin, LoadTarget, PerfFrame, Process, ProcessSource, Rail,
-    RailFrame, RailId, Session, Topology, Worker, WorkerFrame, WorkerPhase,
+    CpuSet, Frame, Latencies, LegFrame, Load, LoadOp, LoadOrigin, LoadTarget, PerfFrame, Process,
+    ProcessSource, Rail, RailFrame, RailId, Session, Topology, Worker, WorkerFrame, WorkerPhase,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -144,6 +144,7 @@ fn story(count: u64) -> Listed {
                 empty_polls: n * 900,
                 errors: if n > 25 { BTreeMap::from([("RETRY_EXC_ERR".into(), 1)]) } else { BTreeMap::new() },
                 perf: PerfFrame { context_switches: Some(n / 7), ..PerfFrame::default() },
+                latency: Latencies::from_counts([(300, n * 40), (320, n / 3), (400, u64::from(n > 20))]),
             }]
         } else {
             Vec::new()

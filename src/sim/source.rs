@@ -284,6 +284,7 @@ impl SimRail {
             empty_polls: count(&self.counts.empty_polls),
             errors: BTreeMap::new(),
             perf: PerfFrame::default(),
+            latency: self.counts.latency.read(),
         }
     }
 }

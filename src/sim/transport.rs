@@ -103,7 +103,7 @@ impl LoadTransport for SimTransport {
             leg.requests.store((self.completed + legs - 1 - at) / legs, Ordering::Relaxed);
         }
         let bytes = operations * self.size_bytes;
-        Ok(Pumped { bytes, operations, polls: 1, empty_polls: u64::from(operations == 0) })
+        Ok(Pumped { bytes, operations, polls: 1, empty_polls: u64::from(operations == 0), latency_ns: None })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Two readings become a rate.
 
-use probes::model::{Frame, Load, LoadOp, LoadOrigin, RailFrame, Topology, WorkerPhase};
+use probes::model::{Frame, Latencies, Load, LoadOp, LoadOrigin, RailFrame, Topology, WorkerPhase};
 use std::sync::Arc;
 
 /// 10^9 bytes per second over an interval; `None` when no time passed.
@@ -47,6 +47,8 @@ pub struct RailRates {
     pub tx_gb_per_s: Option<f64>,
     /// Payload of our own load in this frame's interval.
     pub load_gb_per_s: Option<f64>,
+    /// How long sampled operations of our load took that completed in this frame's interval; empty unless measured.
+    pub latency: Latencies,
     /// Whether our load was in its measured time at both ends of this frame's interval.
     pub measured: bool,
     /// Whether a load, ours or a described one, covers the interval on this rail.
@@ -204,6 +206,12 @@ fn own_load(rates: &mut RailRates, before: &Frame, frame: &Frame, at: usize) {
             gb_per_s(sum(frame).saturating_sub(sum(before)), frame.at_ns.saturating_sub(before.at_ns));
     }
     rates.measured = running(before, true) && running(frame, true);
+    if rates.measured {
+        let pairs = before.workers.iter().zip(&frame.workers).filter(|(_, now)| on_rail(now));
+        for (then, now) in pairs {
+            rates.latency.add(&now.latency.since(&then.latency));
+        }
+    }
 }
 
 fn byte_rates(

@@ -1,7 +1,7 @@
 //! Running sums since the session began: what a report's means are made of.
 
 use super::interval::{Interval, Quality};
-use probes::model::{Frame, Topology};
+use probes::model::{Frame, Latencies, Topology};
 use serde::{Deserialize, Serialize};
 
 /// Most events a session keeps; a flapping port must not fill the memory.
@@ -78,6 +78,8 @@ pub struct RailSums {
     pub implausible_rx: Sum,
     /// Sent, implausible intervals.
     pub implausible_tx: Sum,
+    /// How long sampled operations of our own load took, measured intervals.
+    pub latency: Latencies,
     /// Legs of the bond.
     pub legs: Vec<LegSums>,
     /// Growth of the rail's further counters; `None` never readable twice.
@@ -182,6 +184,7 @@ impl Sums {
             }
             if rates.measured {
                 sums.load.add(rates.load_gb_per_s, interval.ns());
+                sums.latency.add(&rates.latency);
             }
             for (leg, leg_rates) in sums.legs.iter_mut().zip(&rates.legs) {
                 leg.rx.add(leg_rates.rx_gb_per_s, rates.legs_ns);

@@ -73,7 +73,13 @@ impl OpenRail {
                     })
                     .collect::<Result<Vec<_>, _>>()?;
                 let (device, size) = (own.device.clone(), self.params.size_bytes);
-                Traffic::Reader(VerbsTransport::new(device, size, self.params.depth, rings, self.queue))
+                Traffic::Reader(VerbsTransport::new(
+                    device,
+                    size,
+                    (self.params.depth, self.layout.chain()),
+                    rings,
+                    self.queue,
+                ))
             }
             _ => Traffic::Target(queue_pairs),
         };

@@ -102,6 +102,7 @@ impl Worker {
             empty_polls: get(&self.counts.empty_polls),
             errors: lock(&self.trouble).errors.clone(),
             perf: lock(&self.meter).as_mut().map_or_else(PerfFrame::default, Meter::read),
+            latency: self.counts.latency.read(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a worker has done, published to the sampler without a lock.
 
-use super::Pumped;
+use super::{Histogram, Pumped};
 use crate::model::WorkerPhase;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -19,6 +19,8 @@ pub struct Counts {
     pub polls: AtomicU64,
     /// Polls that found nothing.
     pub empty_polls: AtomicU64,
+    /// How long sampled operations took.
+    pub latency: Histogram,
     phase: AtomicPhase,
 }
 
@@ -33,6 +35,9 @@ impl Counts {
         add(&self.operations, pumped.operations);
         add(&self.polls, pumped.polls);
         add(&self.empty_polls, pumped.empty_polls);
+        if let Some(ns) = pumped.latency_ns {
+            self.latency.count(ns);
+        }
     }
 
     /// Where the worker is in its run.
@@ -88,8 +93,8 @@ mod tests {
     #[test]
     fn counts_add_up_and_lie_alone_on_their_cache_lines() {
         let counts = Counts::default();
-        counts.add(Pumped { bytes: 4096, operations: 1, polls: 2, empty_polls: 1 });
-        counts.add(Pumped { bytes: 8192, operations: 2, polls: 1, empty_polls: 0 });
+        counts.add(Pumped { bytes: 4096, operations: 1, polls: 2, empty_polls: 1, latency_ns: Some(900) });
+        counts.add(Pumped { bytes: 8192, operations: 2, polls: 1, empty_polls: 0, latency_ns: None });
         assert_eq!(counts.bytes.load(Ordering::Relaxed), 12_288);
         assert_eq!(counts.polls.load(Ordering::Relaxed), 3);
         assert_eq!(align_of::<Counts>(), 128);

@@ -61,6 +61,11 @@ impl Layout {
         self.stride_bytes.saturating_mul(u64::from(self.qps))
     }
 
+    /// Requests posted with one doorbell.
+    pub(super) fn chain(&self) -> u32 {
+        self.chain
+    }
+
     /// Where the data of request `slot` of queue pair `lane` lie, bytes from the start of the buffer.
     pub(super) fn offset(&self, lane: u32, slot: u32) -> u64 {
         u64::from(lane) * self.stride_bytes

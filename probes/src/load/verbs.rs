@@ -1,5 +1,6 @@
 //! READs and WRITEs over reliable-connected queue pairs of one rail.
 
+use super::latency::Stopwatch;
 use super::layout::Ticket;
 use super::{LoadError, LoadTransport, Pumped};
 use crate::ffi::verbs::{CompletionQueue, Error, Ring, Status};
@@ -20,6 +21,7 @@ pub(super) struct VerbsTransport {
     lanes: Vec<Lane>,
     queue: CompletionQueue,
     primed: bool,
+    stopwatch: Stopwatch,
     failing: Option<Failing>,
 }
 
@@ -75,13 +77,14 @@ impl VerbsTransport {
     pub(super) fn new(
         device: String,
         size_bytes: u64,
-        depth: u32,
+        (depth, chain): (u32, u32),
         rings: Vec<Ring>,
         queue: CompletionQueue,
     ) -> Self {
         let ledger = Ledger::new(depth);
         let lanes = rings.into_iter().map(|ring| Lane { ring, ledger }).collect();
-        Self { device, size_bytes, lanes, queue, primed: false, failing: None }
+        let stopwatch = Stopwatch::new(chain);
+        Self { device, size_bytes, lanes, queue, primed: false, stopwatch, failing: None }
     }
 
     /// Good operations of each queue pair so far.
@@ -139,6 +142,7 @@ impl LoadTransport for VerbsTransport {
             self.prime()?;
         }
         let mut operations = 0;
+        let mut latency_ns = None;
         let completions = self.queue.poll()?;
         let empty = completions.is_empty();
         for completion in completions {
@@ -159,10 +163,15 @@ impl LoadTransport for VerbsTransport {
             if ticket.ends_chain && self.failing.is_none() {
                 // all of the chain is accounted for, and so is everything that was posted before it
                 lane.ledger.idle = 0;
+                latency_ns = self.stopwatch.sees(completion.id()).or(latency_ns);
+                self.stopwatch.posts(completion.id());
                 if let Err(error) = lane.ring.post(ticket.chain as usize) {
                     self.failing = Some(Failing::new(Why::Refused(error)));
                 }
             }
+        }
+        if empty {
+            self.stopwatch.idles();
         }
         if let Some(mut failing) = self.failing.take() {
             failing.empty_polls = if empty { failing.empty_polls + 1 } else { 0 };
@@ -178,6 +187,7 @@ impl LoadTransport for VerbsTransport {
             operations,
             polls: 1,
             empty_polls: u64::from(empty),
+            latency_ns,
         })
     }
 }

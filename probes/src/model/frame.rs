@@ -1,6 +1,6 @@
 //! One sample of one host: cumulative counters and the time they were read.
 
-use super::{Load, Process, RailId};
+use super::{Latencies, Load, Process, RailId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -106,6 +106,10 @@ pub struct WorkerFrame {
     /// What the thread cost; `None` for a counter this machine does not give.
     #[serde(default)]
     pub perf: PerfFrame,
+    /// How long sampled operations took, from before they were posted until their completion was seen, their wait
+    /// in the queue included; empty where nothing was measured.
+    #[serde(default)]
+    pub latency: Latencies,
 }
 
 /// What one thread has cost since its counters were enabled. Counts are scaled where multiplexed.

@@ -1,6 +1,6 @@
 //! What stands below the table: the load, events, the host, what could not be learnt.
 
-use super::super::{HostBlock, LoadBlock, PerfRow, Report};
+use super::super::{HostBlock, LatencyRow, LoadBlock, PerfRow, Report};
 use super::MOST_LISTED;
 use super::wrap::Wrapped;
 use probes::model::{Gap, LoadOp, LoadOrigin, WorkerPhase};
@@ -98,9 +98,30 @@ fn of_load(load: &LoadBlock) -> String {
     parts.extend(load.place.as_ref().map(|place| format!("placed {place}")));
     if load.origin == LoadOrigin::Ours {
         parts.push(if load.errors.is_empty() { "no errors".into() } else { errors(&load.errors) });
+        parts.extend(of_latency(&load.latency_us));
         parts.extend(of_perf(&load.perf));
     }
     parts.join(", ")
+}
+
+/// `latency p50 12.3, p99 40.1, p99.9 80.2 µs`.
+fn of_latency(latency: &LatencyRow) -> Option<String> {
+    let named = [("p50", latency.p50), ("p99", latency.p99), ("p99.9", latency.p99_9)];
+    let known = named.iter().filter_map(|(name, us)| Some(format!("{name} {}", three_digits((*us)?))));
+    let known: Vec<String> = known.collect();
+    (!known.is_empty()).then(|| format!("latency {} µs with its wait in the queue", known.join(", ")))
+}
+
+/// As many decimals as three digits have: `0.213`, `12.3`, `4711`.
+fn three_digits(value: f64) -> String {
+    let decimals = if value < 1.0 {
+        3
+    } else if value < 10.0 {
+        2
+    } else {
+        usize::from(value < 100.0)
+    };
+    format!("{value:.decimals$}")
 }
 
 /// `2 × RETRY_EXC_ERR`.

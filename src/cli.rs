@@ -138,6 +138,9 @@ pub struct LoadArgs {
     /// Queue pairs per rail
     #[arg(short = 'q', long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub qps: u32,
+    /// Threads per rail, which share its queue pairs; each takes a core
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub workers: u32,
     /// Message size: 65536, 64K, 1M
     #[arg(short = 's', long, default_value = "64K", value_name = "SIZE")]
     pub size: Size,

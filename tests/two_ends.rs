@@ -133,8 +133,12 @@ fn params() -> Params {
 
 /// A load from start to end; its report, and how it came to its end.
 fn load(server: &Server, end: End) -> (serde_json::Value, Ended) {
+    load_of(server, end, params())
+}
+
+fn load_of(server: &Server, end: End, params: Params) -> (serde_json::Value, Ended) {
     let topology = (*end.topology).clone();
-    let mut connected = connect(end, server.target(), params()).unwrap();
+    let mut connected = connect(end, server.target(), params).unwrap();
     let nothing = tempfile::tempdir().unwrap();
     let every = Duration::from_millis(20);
     let load = connected.take_load();
@@ -175,6 +179,28 @@ fn a_load_reads_the_peers_data_over_two_rails() {
             said[1].starts_with("n1 (127.0.0.1): done; ") && said[1].contains("2 of 2 rails"),
             "{said:?}"
         );
+    });
+}
+
+#[test]
+fn workers_of_a_rail_are_one_rail_in_the_report() {
+    over_the_stand_in("workers_of_a_rail_are_one_rail_in_the_report", &[], || {
+        let server = Server::start(end("n2", "there"));
+        let (report, _) = load_of(&server, end("n1", "here"), Params { workers: 2, ..params() });
+        let block = &report["load"];
+        assert_eq!((&block["workers"], &block["qps"]), (&4.into(), &2.into()));
+        let threads = block["threads"].as_array().unwrap();
+        assert_eq!((&threads[1]["device"], &threads[1]["number"]), (&"stand0".into(), &2.into()));
+        assert_eq!(threads[1]["qps"], 1);
+        let bytes = |at: usize| threads[at]["bytes"].as_u64().unwrap();
+        assert!((0..4).all(|at| bytes(at) > 0), "{threads:?}");
+        assert!(report["rails"][0]["load_gb_per_s"].as_f64().unwrap() > 0.0);
+        let said = server.stop_after_one_client();
+        assert_eq!(
+            said[0],
+            "n1 (127.0.0.1): reads 4K x 2 queue pairs and 2 threads a rail from stand0, stand1"
+        );
+        assert!(said[1].contains("2 of 2 rails"), "{said:?}");
     });
 }
 

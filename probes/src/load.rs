@@ -3,12 +3,13 @@
 //! ```text
 //! open ─▶ Opening ── endpoints ⇄ the peer's ─▶ connect ─▶ Running ── go ─▶ traffic
 //!            │ spawns                                        │
-//!            └▶ one thread per rail: binds itself, ─▶ pump() ─▶ Counts (relaxed atomics)
-//!               allocates, makes queue pairs                   ▲ read by the sampler
+//!            └▶ threads of each rail: bind themselves, ─▶ pump() ─▶ Counts (relaxed atomics)
+//!               allocate, make queue pairs                          ▲ read by the sampler
 //! ```
 //!
-//! Each rail's thread binds itself to the NIC's NUMA node before it allocates anything, owns all of its verbs
-//! objects, and spins in `drive()`. Nothing is shared between rails but the phase they are in.
+//! Each thread drives one [`Unit`]: a rail with a share of its queue pairs. It binds itself to the NIC's NUMA node
+//! before it allocates anything, owns all of its verbs objects, and spins in `drive()`. Nothing is shared between
+//! threads but the phase they are in.
 
 mod connect;
 mod control;
@@ -25,6 +26,7 @@ mod placement;
 mod rail;
 mod running;
 mod thread;
+mod unit;
 mod verbs;
 
 pub use counts::{AtomicPhase, Counts};
@@ -34,6 +36,7 @@ pub use latency::Histogram;
 pub use opening::{Opening, open};
 pub use params::{Memory, Params, Place, Shape, Transport, WorkingSet};
 pub use running::{Running, RunningLoad};
+pub use unit::Unit;
 
 use std::collections::BTreeMap;
 
@@ -80,6 +83,15 @@ pub enum LoadError {
         usual_cause: &'static str,
         /// All error completions of the rail, by status name.
         counts: BTreeMap<String, u64>,
+    },
+    /// One of several threads of a rail met an error.
+    #[error("worker {number} of {error}")]
+    Worker {
+        /// Which, from 1.
+        number: u32,
+        /// What it met, beginning with the rail.
+        #[source]
+        error: Box<LoadError>,
     },
     /// Something else stands in the way; the text names it and says what to do.
     #[error("{0}")]

@@ -154,6 +154,39 @@ fn every_shape_of_queue_keeps_running() {
 }
 
 #[test]
+fn workers_of_a_rail_share_its_queue_pairs_and_fail_alone() {
+    // 12 = IBV_WC_RETRY_EXC_ERR
+    let fault = [("STANDIN_FAULT", "stand1:1003:12")];
+    over_the_stand_in("workers_of_a_rail_share_its_queue_pairs_and_fail_alone", &fault, || {
+        let params = Params { qps: 3, workers: 2, ..params() };
+        let (_target, reader) = connected(&params);
+        let load = reader.load();
+        assert_eq!((load.qps, load.devices.len()), (Some(3), 2));
+        let shares: Vec<_> = load.workers.iter().map(|worker| (worker.to_string(), worker.qps)).collect();
+        assert_eq!(
+            shares,
+            [
+                ("worker 1 of stand0".into(), Some(2)),
+                ("worker 2 of stand0".into(), Some(1)),
+                ("worker 1 of stand1".into(), Some(2)),
+                ("worker 2 of stand1".into(), Some(1)),
+            ]
+        );
+        reader.go();
+        wait_for("both workers of a rail fail", || {
+            reader.workers()[2..].iter().all(|worker| worker.phase == WorkerPhase::Failed)
+        });
+        let before = reader.workers()[0].operations + reader.workers()[1].operations;
+        wait_for("the other rail goes on", || {
+            reader.workers()[..2].iter().all(|worker| worker.operations > before + 500)
+        });
+        let failures = reader.failures();
+        assert!(failures[0].starts_with("worker 1 of stand1: RETRY_EXC_ERR"), "{failures:?}");
+        assert!(failures[1].starts_with("worker 2 of stand1: RETRY_EXC_ERR"), "{failures:?}");
+    });
+}
+
+#[test]
 fn the_load_says_what_was_negotiated() {
     over_the_stand_in("the_load_says_what_was_negotiated", &[], || {
         let (target, reader) = connected(&params());

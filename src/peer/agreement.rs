@@ -10,7 +10,6 @@ use super::message::{Hello, Message, Plan};
 use super::offer::{Offer, listed};
 use super::target::Target;
 use crate::GENERATED_BY;
-use crate::settings::Size;
 use probes::load::{Params, Role};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -45,12 +44,7 @@ impl Agreed {
         let params = &self.plan.params;
         let host = &self.peer.host;
         let here = if self.loopback { ", which is this machine: loopback, no fabric" } else { "" };
-        let mut lines = vec![format!(
-            "reading {} x {} queue pairs a rail from {host} ({}){here}",
-            Size(params.size_bytes),
-            params.qps,
-            self.address
-        )];
+        let mut lines = vec![format!("reading {} from {host} ({}){here}", self.plan.amount(), self.address)];
         for pair in &self.matching.pairs {
             if let (Some(our), Some(their)) = (self.ours.get(pair.ours), self.theirs.get(pair.theirs)) {
                 lines.push(format!("  {our} <- {their} ({})", pair.by));

@@ -5,6 +5,7 @@ use super::error::PeerError;
 use super::link::{Link, printable};
 use super::message::{Message, Progress};
 use probes::model::WorkerPhase;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -101,9 +102,15 @@ fn why_gone(link: &Link, said: Result<Message, PeerError>) -> Ended {
 }
 
 fn progress(traffic: &dyn Traffic, seconds: f64) -> Progress {
-    let workers = traffic.workers();
+    let frames = traffic.workers();
     let load = traffic.load();
-    let failed = workers.iter().zip(&load.workers);
-    let failed = failed.filter(|(w, _)| w.phase == WorkerPhase::Failed).map(|(_, w)| w.device.clone());
-    Progress { bytes: workers.iter().map(|w| w.bytes).sum(), seconds, failed: failed.collect() }
+    let (mut failed, mut going) = (Vec::new(), BTreeSet::new());
+    for (frame, worker) in frames.iter().zip(&load.workers) {
+        if frame.phase == WorkerPhase::Failed {
+            failed.push(worker.to_string());
+        } else {
+            going.insert(&worker.device);
+        }
+    }
+    Progress { bytes: frames.iter().map(|w| w.bytes).sum(), seconds, failed, rails: going.len() }
 }

@@ -38,7 +38,7 @@ impl Connected {
         self.traffic.failures()
     }
 
-    /// Whether not a single rail got to its end.
+    /// Whether not a single thread got to its end.
     #[must_use]
     pub fn all_failed(&self) -> bool {
         let workers = self.traffic.workers();
@@ -48,7 +48,14 @@ impl Connected {
     /// READs outstanding per queue pair of each rail, in the order of [`probes::model::Load::devices`].
     #[must_use]
     pub fn read_depths(&self) -> Vec<(String, Option<u32>)> {
-        self.traffic.load().workers.iter().map(|w| (w.device.clone(), w.read_depth)).collect()
+        let load = self.traffic.load();
+        let mut depths: Vec<(String, Option<u32>)> = Vec::new();
+        for worker in &load.workers {
+            if depths.last().is_none_or(|(device, _)| *device != worker.device) {
+                depths.push((worker.device.clone(), worker.read_depth));
+            }
+        }
+        depths
     }
 
     /// Lets all rails begin together.

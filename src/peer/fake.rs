@@ -5,7 +5,7 @@ use super::engine::{Engine, Opened, Traffic};
 use super::link::Timing;
 use super::message::Hello;
 use super::offer::offers;
-use probes::load::{Endpoint, LoadError, Params, QpAddress, RemoteBuffer, Role, RunningLoad};
+use probes::load::{Endpoint, LoadError, Params, QpAddress, RemoteBuffer, Role, RunningLoad, Unit};
 use probes::model::{
     Gid, GidChoice, GidType, LinkLayer, Load, LoadOp, LoadOrigin, LoadTarget, Rail, RailId, Topology, Worker,
     WorkerFrame, WorkerPhase,
@@ -62,14 +62,21 @@ struct Shared(Arc<Fake>);
 
 impl Engine for Shared {
     fn open(&self, topology: &Topology, rails: &[RailId], params: &Params, role: Role) -> Box<dyn Opened> {
-        let devices = rails.iter().map(|id| topology.rails[id.0].device.clone()).collect::<Vec<_>>();
-        Box::new(FakeOpened { fake: self.0.clone(), devices, params: params.clone(), role })
+        let worker = |unit: Unit| Worker {
+            device: topology.rails[unit.rail.0].device.clone(),
+            number: unit.number(),
+            qps: Some(unit.qps),
+            read_depth: Some(16),
+            ..Worker::default()
+        };
+        let workers = Unit::all(rails, params).map(worker).collect();
+        Box::new(FakeOpened { fake: self.0.clone(), workers, params: params.clone(), role })
     }
 }
 
 struct FakeOpened {
     fake: Arc<Fake>,
-    devices: Vec<String>,
+    workers: Vec<Worker>,
     params: Params,
     role: Role,
 }
@@ -80,13 +87,13 @@ impl Opened for FakeOpened {
             std::thread::yield_now();
         }
         let broken = self.fake.broken.lock().unwrap();
-        self.devices
+        self.workers
             .iter()
-            .map(|device| {
+            .map(|Worker { device, qps, .. }| {
                 if broken.contains(device) {
                     return Err(LoadError::Other(format!("{device}: ibv_reg_mr: no memory")));
                 }
-                let qps = (0..self.params.qps).map(|qpn| QpAddress { qpn, psn: 0 }).collect();
+                let qps = (0..qps.unwrap()).map(|qpn| QpAddress { qpn, psn: 0 }).collect();
                 let bytes = self.params.size_bytes;
                 Ok(Endpoint {
                     device: device.clone(),
@@ -113,8 +120,12 @@ impl Opened for FakeOpened {
     fn connect(self: Box<Self>, peers: Vec<Option<Endpoint>>) -> Result<Arc<dyn Traffic>, LoadError> {
         self.fake.alive.fetch_add(1, Ordering::SeqCst);
         Ok(Arc::new(FakeTraffic {
-            devices: self.devices,
-            connected: peers.iter().map(Option::is_some).collect(),
+            workers: self
+                .workers
+                .into_iter()
+                .zip(peers)
+                .filter_map(|(worker, peer)| peer.map(|_| worker))
+                .collect(),
             going: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             alive: self.fake.alive.clone(),
@@ -124,8 +135,7 @@ impl Opened for FakeOpened {
 }
 
 pub(super) struct FakeTraffic {
-    devices: Vec<String>,
-    connected: Vec<bool>,
+    workers: Vec<Worker>,
     going: AtomicBool,
     stopped: AtomicBool,
     alive: Arc<AtomicUsize>,
@@ -147,24 +157,18 @@ impl Traffic for FakeTraffic {
 
 impl RunningLoad for FakeTraffic {
     fn load(&self) -> Arc<Load> {
-        let worker = |device: &String| Worker {
-            device: device.clone(),
-            cpus: None,
-            buffer_node: None,
-            read_depth: Some(16),
-        };
         Arc::new(Load {
             origin: LoadOrigin::Ours,
             op: LoadOp::Read,
             transport: Some("fake".to_owned()),
             loopback: false,
             target: LoadTarget::Host,
-            devices: self.devices.clone(),
+            devices: self.workers.iter().map(|worker| worker.device.clone()).collect(),
             size_bytes: None,
             qps: None,
             read_depth: None,
             device_read_depth: None,
-            workers: self.devices.iter().map(worker).collect(),
+            workers: self.workers.clone(),
             relaxed_ordering: None,
             ..Load::default()
         })
@@ -172,12 +176,12 @@ impl RunningLoad for FakeTraffic {
 
     fn workers(&self) -> Vec<WorkerFrame> {
         let moved = if self.going.load(Ordering::SeqCst) { 1_000_000_000 } else { 0 };
-        let frame = |connected: &bool| WorkerFrame {
-            phase: if *connected { WorkerPhase::Measuring } else { WorkerPhase::Failed },
-            bytes: if *connected { moved } else { 0 },
+        let frame = |_: &Worker| WorkerFrame {
+            phase: WorkerPhase::Measuring,
+            bytes: moved,
             ..WorkerFrame::default()
         };
-        self.connected.iter().map(frame).collect()
+        self.workers.iter().map(frame).collect()
     }
 
     fn is_over(&self) -> bool {

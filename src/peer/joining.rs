@@ -4,7 +4,7 @@ use super::end::End;
 use super::engine::Traffic;
 use super::error::PeerError;
 use super::link::{Link, printable};
-use super::message::{Message, Plan, Port};
+use super::message::{Message, Plan, Slot};
 use probes::load::{Endpoint, Role};
 use std::sync::Arc;
 use tokio::time::timeout;
@@ -13,7 +13,7 @@ use tokio::time::timeout;
 pub(super) struct Joined {
     /// The traffic.
     pub traffic: Arc<dyn Traffic>,
-    /// Rails that are not part of it, one line each.
+    /// Threads that are not part of it, one line each.
     pub left_out: Vec<String>,
 }
 
@@ -32,27 +32,27 @@ pub(super) async fn join(link: &mut Link, end: &End, plan: &Plan, role: Role) ->
     let (opened, ours) = blocking(link, "opening the rails", open).await?;
     let mut ours: Vec<Result<Endpoint, String>> =
         ours.into_iter().map(|end| end.map_err(|error| error.to_string())).collect();
-    ours.resize_with(plan.lines.len(), || Err("the engine left it out".to_owned()));
-    for (line, end) in ours.iter().enumerate() {
-        link.send(Message::Endpoint { line, end: end.clone() }).await?;
+    ours.resize_with(plan.units(), || Err("the engine left it out".to_owned()));
+    for (slot, end) in plan.slots().zip(&ours) {
+        link.send(Message::Endpoint { slot, end: end.clone() }).await?;
     }
 
-    let mut theirs: Vec<Option<Result<Endpoint, String>>> = vec![None; plan.lines.len()];
+    let mut theirs: Vec<Option<Result<Endpoint, String>>> = vec![None; plan.units()];
     while theirs.iter().any(Option::is_none) {
-        match link.next_within(limit, "its queue pairs").await? {
-            Message::Endpoint { line, end } if theirs.get(line).is_some_and(Option::is_none) => {
-                theirs[line] = Some(end);
-            }
-            other => return Err(link.out_of_turn(&other, "one of its queue pairs")),
+        let message = link.next_within(limit, "its queue pairs").await?;
+        let Message::Endpoint { slot, end } = message else {
+            return Err(link.out_of_turn(&message, "one of its queue pairs"));
+        };
+        match plan.position(slot).and_then(|at| theirs.get_mut(at)) {
+            Some(place) if place.is_none() => *place = Some(end),
+            _ => return Err(link.out_of_turn(&Message::Endpoint { slot, end }, "another of its queue pairs")),
         }
     }
 
-    let mut left_out = Vec::new();
+    let mut left_out: Vec<String> = Vec::new();
     let mut peers = Vec::new();
-    for ((our, their), (port, their_port)) in
-        ours.iter().zip(theirs.into_iter().flatten()).zip(plan.ports(role).zip(plan.ports(other(role))))
-    {
-        let usable = usable(plan, our, their, (port, their_port), (role, link.peer()));
+    for ((our, their), slot) in ours.iter().zip(theirs.into_iter().flatten()).zip(plan.slots()) {
+        let usable = usable(plan, our, their, slot, (role, link.peer()));
         peers.push(usable.map_err(|reason| left_out.push(reason)).ok());
     }
     if peers.iter().all(Option::is_none) {
@@ -68,24 +68,28 @@ pub(super) async fn join(link: &mut Link, end: &End, plan: &Plan, role: Role) ->
     }
 }
 
-/// The peer's end of a line, or why the line is left out.
+/// The peer's end of a thread, or why the thread is left out.
 fn usable(
     plan: &Plan,
     ours: &Result<Endpoint, String>,
     theirs: Result<Endpoint, String>,
-    (port, their_port): (&Port, &Port),
+    slot: Slot,
     (role, peer): (Role, &str),
 ) -> Result<Endpoint, String> {
-    let ours = ours.as_ref().map_err(|reason| with_device(&port.device, reason))?;
-    let there = |reason: &str| format!("{peer}: {}", with_device(&their_port.device, &printable(reason)));
+    let named = |role, reason: &str| {
+        let device = plan.ports(role).nth(slot.line).map_or("", |port| port.device.as_str());
+        // the engine names the rail itself, and the worker where there are several
+        if reason.contains(device) {
+            reason.to_owned()
+        } else {
+            format!("{}: {reason}", slot.of(plan, device))
+        }
+    };
+    let ours = ours.as_ref().map_err(|reason| named(role, reason))?;
+    let there = |reason: &str| format!("{peer}: {}", named(other(role), &printable(reason)));
     let theirs = theirs.map_err(|reason| there(&reason))?;
     plan.check_endpoint(&theirs, ours, other(role)).map_err(|reason| there(&reason))?;
     Ok(theirs)
-}
-
-/// The reason with its device before it, unless it begins with that already.
-fn with_device(device: &str, reason: &str) -> String {
-    if reason.starts_with(device) { reason.to_owned() } else { format!("{device}: {reason}") }
 }
 
 fn other(role: Role) -> Role {

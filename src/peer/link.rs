@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, timeout};
 
 /// Messages that wait for their turn; more than any step of the protocol has.
-const QUEUE: usize = 256;
+const QUEUE: usize = 2048;
 
 /// How long things may take.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@
 //!   Hello     ─────────────────────────▶ ◀── Hello, or Busy
 //!                                        ◀── Rails
 //!   Plan      ─────────────────────────▶                  which rails, which parameters
-//!   Endpoint for each rail ────────────▶ ◀── Endpoint for each rail
+//!   Endpoint for each thread ──────────▶ ◀── Endpoint for each thread
 //!   Ready     ─────────────────────────▶ ◀── Ready        queue pairs can receive
 //!   Go, Progress … ────────────────────▶
 //!   Bye       ─────────────────────────▶ ◀── Bye          or Stop from the server first
@@ -18,7 +18,7 @@ use probes::load::{Endpoint, Params};
 use serde::{Deserialize, Serialize};
 
 /// Version of everything after the greeting.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// Who an end is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +51,15 @@ pub struct Line {
     pub server: Port,
 }
 
+/// A thread of each end: their queue pairs talk to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Slot {
+    /// Position in [`Plan::lines`].
+    pub line: usize,
+    /// Position among the threads of the line, from 0.
+    pub worker: u32,
+}
+
 /// The load that the client wants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -80,10 +89,10 @@ pub enum Message {
     },
     /// What the client wants.
     Plan(Plan),
-    /// One end of one rail, or why it could not be opened.
+    /// One end of one thread's queue pairs, or why they could not be opened.
     Endpoint {
-        /// Position in [`Plan::lines`].
-        line: usize,
+        /// Which.
+        slot: Slot,
         /// The end.
         end: Result<Endpoint, String>,
     },
@@ -119,8 +128,10 @@ pub struct Progress {
     pub bytes: u64,
     /// Since the start, seconds.
     pub seconds: f64,
-    /// Rails that have failed.
+    /// Threads that have failed, as people call them: `mlx5_0`, or `worker 2 of mlx5_0`.
     pub failed: Vec<String>,
+    /// Rails on which a thread has not failed.
+    pub rails: usize,
 }
 
 impl Message {

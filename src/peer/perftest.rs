@@ -2,23 +2,26 @@
 
 use super::agreement::Agreed;
 use super::offer::Offer;
-use probes::load::Place;
-use probes::model::LinkLayer;
+use probes::load::{Place, Unit};
+use probes::model::{LinkLayer, RailId};
 use std::fmt::Write;
 
-/// First port of the commands, perftest's own; each rail has another so that all can run at once.
+/// First port of the commands, perftest's own; each command has another so that all can run at once.
 const FIRST_PORT: usize = 18515;
 
-/// For each pair of rails the command for the peer and the one for this host.
+/// For each thread of each pair of rails the command for the peer and the one for this host: perftest has one thread
+/// a process.
 ///
 /// `read_depths` is what our devices use; what is not in it is left to perftest.
 #[must_use]
 pub fn commands(agreed: &Agreed, read_depths: &[(String, Option<u32>)]) -> Vec<String> {
-    let pairs = agreed.matching.pairs.iter().enumerate();
-    let lines = pairs.filter_map(|(at, pair)| {
+    let params = &agreed.plan.params;
+    let shares: Vec<u32> = Unit::all(&[RailId(0)], params).map(|unit| unit.qps).collect();
+    let commands = agreed.matching.pairs.iter().flat_map(|pair| shares.iter().map(move |qps| (pair, *qps)));
+    let lines = commands.enumerate().filter_map(|(at, (pair, qps))| {
         let (ours, theirs) = (agreed.ours.get(pair.ours)?, agreed.theirs.get(pair.theirs)?);
         let read_depth = read_depths.iter().find(|(device, _)| *device == ours.device).and_then(|(_, d)| *d);
-        let common = common(agreed, at, read_depth, ours, theirs);
+        let common = common(agreed, (at, qps), read_depth, ours, theirs);
         let there = format!("{}{}", rail(theirs, pair.their_gid), common);
         let here = format!("{}{} {}", rail(ours, pair.our_gid), common, agreed.address);
         let there = format!("{}ib_read_bw{there}", numactl(&Place::Local, theirs.numa_node));
@@ -37,12 +40,18 @@ fn rail(offer: &Offer, gid_index: u32) -> String {
     words
 }
 
-fn common(agreed: &Agreed, at: usize, read_depth: Option<u32>, ours: &Offer, theirs: &Offer) -> String {
+fn common(
+    agreed: &Agreed,
+    (at, qps): (usize, u32),
+    read_depth: Option<u32>,
+    ours: &Offer,
+    theirs: &Offer,
+) -> String {
     let params = &agreed.plan.params;
     let mut words = format!(
         " -F -p {} -q {} -s {} -t {} -u {}",
         FIRST_PORT + at,
-        params.qps,
+        qps,
         params.size_bytes,
         params.depth,
         params.timeout
@@ -119,6 +128,16 @@ mod tests {
                  mlx5_1: here: numactl --cpunodebind=1 --membind=1 ib_read_bw -d mlx5_1 -i 1 -x 3 -F -p 18516 \
                  -q 4 -s 65536 -t 128 -u 19 -m 4096 -D 5 --report_gbits 192.168.0.2"
             ]
+        );
+    }
+
+    #[test]
+    fn each_thread_has_a_command_with_its_share_of_the_queue_pairs() {
+        let found = commands(&agreed(Params { workers: 2, qps: 5, ..Params::default() }), &[]);
+        let words = |at: usize| found[at].split(" -F ").nth(1).unwrap().split(" -s ").next().unwrap();
+        assert_eq!(
+            [0, 1, 2, 3].map(words),
+            ["-p 18515 -q 3", "-p 18516 -q 2", "-p 18517 -q 3", "-p 18518 -q 2"]
         );
     }
 

@@ -2,13 +2,17 @@
 
 use super::error::PeerError;
 use super::matching::Matching;
-use super::message::{Line, Plan, Port};
+use super::message::{Line, Plan, Port, Slot};
 use super::offer::{Offer, listed};
+use crate::settings::Size;
 use probes::load::{Endpoint, Params, Place, Role};
 use probes::model::{GidChoice, RailId, Topology};
 
 /// Bounds of what a client may ask for; those of the command line.
 const MOST_QPS: u32 = 4096;
+const MOST_WORKERS: u32 = 64;
+/// Threads of all rails together.
+const MOST_UNITS: u64 = 1024;
 const MOST_DEPTH: u32 = 16384;
 const MOST_READ_DEPTH: u32 = 255;
 /// Largest message of a queue pair, IBTA 1.4 section 9.7.3.
@@ -45,6 +49,38 @@ impl Plan {
             }
         }
         Ok(Self { lines, params })
+    }
+
+    /// How many threads each end has, in [`Plan::slots`].
+    #[must_use]
+    pub fn units(&self) -> usize {
+        self.lines.len().saturating_mul(self.params.workers.max(1) as usize)
+    }
+
+    /// What each thread is called in messages, in the order in which ends are exchanged: all workers of the first
+    /// line, then those of the next.
+    pub fn slots(&self) -> impl Iterator<Item = Slot> {
+        let workers = self.params.workers.max(1);
+        (0..self.lines.len()).flat_map(move |line| (0..workers).map(move |worker| Slot { line, worker }))
+    }
+
+    /// Position of a slot in [`Plan::slots`]; `None` when the plan has no such slot.
+    #[must_use]
+    pub fn position(&self, slot: Slot) -> Option<usize> {
+        let workers = self.params.workers.max(1);
+        let known = slot.line < self.lines.len() && slot.worker < workers;
+        known.then(|| slot.line * workers as usize + slot.worker as usize)
+    }
+
+    /// What moves, in one phrase: `64K x 4 queue pairs a rail`.
+    #[must_use]
+    pub fn amount(&self) -> String {
+        let params = &self.params;
+        let threads = match params.workers {
+            0 | 1 => String::new(),
+            workers => format!(" and {workers} threads"),
+        };
+        format!("{} x {} queue pairs{threads} a rail", Size(params.size_bytes), params.qps)
     }
 
     /// The port of each line on the given end.
@@ -124,6 +160,11 @@ impl Plan {
             }
         };
         within("qps", p.qps.into(), MOST_QPS.into())?;
+        within("workers", p.workers.into(), MOST_WORKERS.into())?;
+        if p.workers > p.qps {
+            return Err(too_few_qps(p));
+        }
+        within("threads on all rails", u64::from(p.workers) * self.lines.len() as u64, MOST_UNITS)?;
         within("depth", p.depth.into(), MOST_DEPTH.into())?;
         within("size", p.size_bytes, MOST_SIZE_BYTES)?;
         within("read depth", p.read_depth.unwrap_or(1).into(), MOST_READ_DEPTH.into())?;
@@ -188,11 +229,30 @@ impl Plan {
     }
 }
 
+impl Slot {
+    /// The thread as people call it: the rail, or `worker 2 of mlx5_0` where the rail has several.
+    pub(super) fn of(self, plan: &Plan, device: &str) -> String {
+        if plan.params.workers > 1 {
+            format!("worker {} of {device}", self.worker.saturating_add(1))
+        } else {
+            device.to_owned()
+        }
+    }
+}
+
+/// Why there cannot be so many threads.
+pub(super) fn too_few_qps(params: &Params) -> String {
+    format!(
+        "{} workers share {} queue pairs: each needs one of its own; ask for --qps {} or fewer --workers",
+        params.workers, params.qps, params.workers
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use crate::peer::fake;
     use crate::peer::matching::matching;
-    use crate::peer::message::Plan;
+    use crate::peer::message::{Plan, Slot};
     use probes::load::{Params, Place, Role};
 
     fn plan() -> Plan {
@@ -223,6 +283,11 @@ mod tests {
         assert_eq!(said(|p| p.lines[1] = p.lines[0].clone()), "mlx5_0 port 1 is in the plan twice");
         assert_eq!(said(|p| p.params.qps = 0), "qps 0: 1 to 4096 are possible");
         assert_eq!(said(|p| p.params.qps = 1 << 20), "qps 1048576: 1 to 4096 are possible");
+        assert_eq!(said(|p| p.params.workers = 65), "workers 65: 1 to 64 are possible");
+        assert_eq!(
+            said(|p| p.params.workers = 8),
+            "8 workers share 4 queue pairs: each needs one of its own; ask for --qps 8 or fewer --workers"
+        );
         assert_eq!(
             said(|p| p.params.size_bytes = 1 << 40),
             "size 1099511627776: 1 to 2147483648 are possible"
@@ -231,6 +296,19 @@ mod tests {
             said(|p| p.params.path_mtu = Some(9000)),
             "path MTU 9000: 256, 512, 1024, 2048, 4096 are possible"
         );
+    }
+
+    #[test]
+    fn every_thread_has_its_place_in_the_plan() {
+        let mut plan = plan();
+        plan.params.workers = 3;
+        let slots: Vec<Slot> = plan.slots().collect();
+        assert_eq!(slots.len(), plan.units());
+        assert_eq!(slots[4], Slot { line: 1, worker: 1 });
+        assert!(slots.iter().enumerate().all(|(at, slot)| plan.position(*slot) == Some(at)));
+        assert_eq!(plan.position(Slot { line: 0, worker: 3 }), None);
+        assert_eq!(plan.position(Slot { line: 2, worker: 0 }), None);
+        assert_eq!(plan.amount(), "64K x 4 queue pairs and 3 threads a rail");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What was typed after `railscope load`, as parameters of a load.
 
+use super::plan::too_few_qps;
 use super::target::Target;
 use crate::cli::LoadArgs;
 use probes::load::{Params, Place};
@@ -9,13 +10,14 @@ use probes::model::CpuSet;
 ///
 /// # Errors
 ///
-/// The placement is none, or the path MTU no number.
+/// The placement is none, the path MTU no number, or there are fewer queue pairs than threads.
 pub fn params(args: &LoadArgs) -> Result<Params, String> {
     let path_mtu = args.mtu.as_deref().map(|mtu| mtu.parse().map_err(|_| format!("`{mtu}` is no path MTU")));
     if args.operations.is_some() && args.common.duration.is_some() {
         return Err("--operations (-n) and --for (-D): both say when the load ends; give one".to_owned());
     }
-    Ok(Params {
+    let params = Params {
+        workers: args.workers,
         qps: args.qps,
         size_bytes: args.size.0,
         depth: args.depth,
@@ -28,7 +30,8 @@ pub fn params(args: &LoadArgs) -> Result<Params, String> {
         warmup_s: args.warmup.0.as_secs_f64(),
         duration_s: args.common.duration.map(|period| period.0.as_secs_f64()),
         ..Params::default()
-    })
+    };
+    if params.workers > params.qps { Err(too_few_qps(&params)) } else { Ok(params) }
 }
 
 /// The peer that the flags name.
@@ -85,12 +88,14 @@ mod tests {
 
     #[test]
     fn flags_become_parameters() {
-        let typed =
-            asked("-q 2 -s 1M -t 8 -o 4 -u 19 -x 3 -m 4096 --place cpu:0,mem:1 --warmup 500ms --for 5s");
+        let typed = asked(
+            "-q 2 -s 1M -t 8 -o 4 -u 19 -x 3 -m 4096 --workers 2 --place cpu:0,mem:1 --warmup 500ms --for 5s",
+        );
         assert_eq!(
             typed.unwrap(),
             Params {
                 qps: 2,
+                workers: 2,
                 size_bytes: 1 << 20,
                 depth: 8,
                 read_depth: Some(4),
@@ -108,9 +113,11 @@ mod tests {
     }
 
     #[test]
-    fn a_load_without_queue_pairs_is_refused() {
+    fn a_thread_without_queue_pairs_is_refused() {
         let said = asked("--qps 0").unwrap_err();
         assert!(said.contains("invalid value '0' for '--qps <N>'"), "{said}");
+        let said = asked("--workers 5").unwrap_err();
+        assert!(said.starts_with("5 workers share 4 queue pairs: each needs one of its own"), "{said}");
     }
 
     #[test]

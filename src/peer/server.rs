@@ -6,7 +6,6 @@ use super::joining::join;
 use super::link::{Link, printable};
 use super::message::{Hello, Message, Plan, Progress};
 use super::offer::listed;
-use crate::settings::Size;
 use probes::load::Role;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -186,12 +185,10 @@ impl Server {
         let is_here = self.end.me.is_same_machine(hello) == Some(true);
         let here = if is_here { " (this machine: loopback, no fabric)" } else { "" };
         let rails: Vec<&str> = plan.ports(Role::Target).map(|p| p.device.as_str()).collect();
-        let params = &plan.params;
         self.tell(&format!(
-            "{}: reads {} x {} queue pairs a rail from {}{here}",
+            "{}: reads {} from {}{here}",
             link.peer(),
-            Size(params.size_bytes),
-            params.qps,
+            plan.amount(),
             listed(&rails, "no rail")
         ));
         let joined = join(link, &self.end, &plan, Role::Target).await?;
@@ -233,8 +230,8 @@ impl Server {
             };
             match message {
                 Message::Progress(progress) => {
-                    for device in progress.failed.iter().filter(|d| !so_far.failed.contains(d)) {
-                        self.tell(&format!("{}: its {} failed", link.peer(), printable(device)));
+                    for thread in progress.failed.iter().filter(|d| !so_far.failed.contains(d)) {
+                        self.tell(&format!("{}: its {} failed", link.peer(), printable(thread)));
                     }
                     so_far = progress;
                 }
@@ -255,7 +252,7 @@ fn result(progress: &Progress, plan: &Plan) -> String {
     format!(
         "{gb:.3} GB in {:.1} s over {} of {} rails, {rate:.3} GB/s with warm-up",
         progress.seconds,
-        plan.lines.len().saturating_sub(progress.failed.len()),
+        progress.rails.min(plan.lines.len()),
         plan.lines.len()
     )
 }

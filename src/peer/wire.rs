@@ -185,7 +185,7 @@ mod tests {
             said,
             format!(
                 "n2:18520 runs railscope 2.0.1 (control protocol 7), this is railscope {} \
-                 (control protocol 1): install the same version on both hosts",
+                 (control protocol 2): install the same version on both hosts",
                 env!("CARGO_PKG_VERSION")
             )
         );
@@ -232,9 +232,9 @@ mod tests {
         let framed =
             |json: &str| [&u32::try_from(json.len()).unwrap().to_be_bytes(), json.as_bytes()].concat();
         for (bytes, words) in [
-            (framed(r#"{"kind":"dance"}"#), "no message of control protocol 1: unknown variant `dance`"),
-            (framed("{"), "no message of control protocol 1: EOF"),
-            (framed(""), "no message of control protocol 1: EOF"),
+            (framed(r#"{"kind":"dance"}"#), "no message of control protocol 2: unknown variant `dance`"),
+            (framed("{"), "no message of control protocol 2: EOF"),
+            (framed(""), "no message of control protocol 2: EOF"),
             (vec![0, 0, 0, 9, b'{'], "closed the control connection"),
             (vec![0, 0], "closed the control connection"),
             (u32::MAX.to_be_bytes().to_vec(), "announced a message of 4294967295 bytes"),

@@ -102,6 +102,10 @@ pub struct PerfRow {
 pub struct ThreadRow {
     /// Rail it drove.
     pub device: String,
+    /// Its number among the threads of its rail, from 1; null for the only one.
+    pub number: Option<u32>,
+    /// Queue pairs of its own; null in older sessions.
+    pub qps: Option<u32>,
     /// Where it is in its run.
     pub phase: WorkerPhase,
     /// CPUs it was bound to; null when it was not.
@@ -185,6 +189,8 @@ impl ThreadRow {
         let device = did.rail.and_then(device_of).or_else(|| asked.map(|worker| worker.device.clone()));
         Self {
             device: device.unwrap_or_default(),
+            number: asked.and_then(|worker| worker.number),
+            qps: asked.and_then(|worker| worker.qps),
             phase: did.phase,
             cpus: asked.and_then(|worker| worker.cpus.clone()),
             buffer_node: asked.and_then(|worker| worker.buffer_node),

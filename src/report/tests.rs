@@ -70,6 +70,7 @@ fn loaded_report() -> super::Report {
         cpus: Some("0-3".parse().unwrap()),
         buffer_node: Some(0),
         read_depth: Some(16),
+        ..Worker::default()
     };
     let load = Load {
         origin: LoadOrigin::Ours,

@@ -93,9 +93,8 @@ mod tests {
     fn our_own_threads_are_judged_by_their_own_depth() {
         let worker = |device: &str, depth| Worker {
             device: device.into(),
-            cpus: None,
-            buffer_node: None,
             read_depth: Some(depth),
+            ..Worker::default()
         };
         let workers = vec![worker("mlx5_0", 16), worker("mlx5_1", 4)];
         let load = Load { read_depth: Some(4), workers, ..described(LoadOp::Read) };

@@ -78,6 +78,8 @@ fn load() -> Load {
             cpus: Some("0-3".parse().unwrap()),
             buffer_node: Some(0),
             read_depth: Some(16),
+            number: Some(2),
+            qps: Some(3),
         }],
         relaxed_ordering: None,
         perf_gaps: BTreeMap::from([("cycles".into(), "no PMU".into())]),

@@ -314,6 +314,7 @@ fn load(topology: &Topology, duration: Option<Duration>) -> Load {
                 cpus: rail.local_cpus.clone(),
                 buffer_node: rail.numa_node,
                 read_depth: Some(READ_DEPTH),
+                ..Worker::default()
             })
             .collect(),
         relaxed_ordering: Some(true),

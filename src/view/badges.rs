@@ -5,6 +5,7 @@ use crate::view::Theme;
 use probes::model::{Frame, Rail, RailId, WorkerPhase};
 use ratatui::style::Style;
 use ratatui::text::Span;
+use std::collections::BTreeMap;
 use widgets::Symbols;
 
 /// A sign and a word on a rail's line.
@@ -77,11 +78,12 @@ pub fn of(id: RailId, rail: &Rail, latest: Option<&Frame>, findings: &[Finding])
             badges.push(Badge::failure("gone"));
         }
         let workers = || frame.workers.iter().filter(|worker| worker.rail == Some(id));
-        for worker in workers() {
-            badges.extend(
-                worker.errors.iter().map(|(status, count)| Badge::failure(format!("{count} {status}"))),
-            );
+        let mut errors: BTreeMap<&str, u64> = BTreeMap::new();
+        for (status, count) in workers().flat_map(|worker| &worker.errors) {
+            let sum = errors.entry(status).or_default();
+            *sum = sum.saturating_add(*count);
         }
+        badges.extend(errors.iter().map(|(status, count)| Badge::failure(format!("{count} {status}"))));
         if workers().any(|worker| worker.phase == WorkerPhase::Failed && worker.errors.is_empty()) {
             badges.push(Badge::failure("load failed"));
         }
@@ -182,7 +184,8 @@ mod tests {
         let errors = [("RETRY_EXC_ERR".to_owned(), 2)].into();
         let worker = probes::model::WorkerFrame { rail: Some(RailId(0)), errors, ..Default::default() };
         let rails = vec![RailFrame { lost: true, ..RailFrame::default() }];
-        let frame = Frame { rails, workers: vec![worker], ..Frame::default() };
-        assert_eq!(text(&[], Some(&frame), 40, Symbols::Unicode), "✗ gone ✗ 2 RETRY_EXC_ERR");
+        // two workers of one rail
+        let frame = Frame { rails, workers: vec![worker.clone(), worker], ..Frame::default() };
+        assert_eq!(text(&[], Some(&frame), 40, Symbols::Unicode), "✗ gone ✗ 4 RETRY_EXC_ERR");
     }
 }

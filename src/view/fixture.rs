@@ -141,12 +141,8 @@ fn leg_frame(rx_bytes: u64) -> LegFrame {
 
 fn read_load(rails: usize) -> Load {
     let devices: Vec<_> = (1..=rails).map(|n| format!("mlx5_bond_{n}")).collect();
-    let worker = |device: &String| Worker {
-        device: device.clone(),
-        cpus: None,
-        buffer_node: None,
-        read_depth: Some(16),
-    };
+    let worker =
+        |device: &String| Worker { device: device.clone(), read_depth: Some(16), ..Worker::default() };
     Load {
         origin: LoadOrigin::Ours,
         op: LoadOp::Read,

@@ -1,7 +1,8 @@
 //! What the threads of a load share: when to start, when to stop, and what each has to tell.
 
+use super::Unit;
 use super::counts::{AtomicPhase, Counts};
-use crate::model::{PerfFrame, RailId, WorkerFrame, WorkerPhase};
+use crate::model::{PerfFrame, WorkerFrame, WorkerPhase};
 use crate::perf::Meter;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -52,7 +53,7 @@ impl Control {
 /// What one worker has to tell.
 #[derive(Debug)]
 pub(super) struct Worker {
-    pub(super) rail: RailId,
+    pub(super) unit: Unit,
     pub(super) device: String,
     pub(super) counts: Counts,
     /// Touched by the worker before it runs and after it ran, by the sampler in between.
@@ -67,8 +68,8 @@ struct Trouble {
 }
 
 impl Worker {
-    pub(super) fn new(rail: RailId, device: String) -> Self {
-        Self { rail, device, counts: Counts::default(), meter: Mutex::default(), trouble: Mutex::default() }
+    pub(super) fn new(unit: Unit, device: String) -> Self {
+        Self { unit, device, counts: Counts::default(), meter: Mutex::default(), trouble: Mutex::default() }
     }
 
     /// Notes errors by name, and what they mean.
@@ -94,7 +95,7 @@ impl Worker {
     pub(super) fn frame(&self) -> WorkerFrame {
         let get = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         WorkerFrame {
-            rail: Some(self.rail),
+            rail: Some(self.unit.rail),
             phase: self.counts.phase(),
             bytes: get(&self.counts.bytes),
             operations: get(&self.counts.operations),

@@ -80,7 +80,7 @@ pub(super) fn drive(
 #[cfg(test)]
 mod tests {
     use super::{Control, Idle, Worker, drive};
-    use crate::load::{LoadError, LoadTransport, Pumped};
+    use crate::load::{LoadError, LoadTransport, Pumped, Unit};
     use crate::model::{RailId, WorkerPhase};
     use std::sync::atomic::Ordering;
 
@@ -99,7 +99,8 @@ mod tests {
 
     #[test]
     fn a_counted_load_ends_with_the_pump_that_completes_its_share() {
-        let (control, worker) = (Control::default(), Worker::new(RailId(0), "mlx5_0".to_owned()));
+        let unit = Unit { rail: RailId(0), worker: 0, workers: 1, qps: 1 };
+        let (control, worker) = (Control::default(), Worker::new(unit, "mlx5_0".to_owned()));
         control.advance(WorkerPhase::Warmup);
         drive(&mut Fours(&control, 0), &control, &worker, Idle::Spin, Some(9)).unwrap();
         assert_eq!(worker.counts.operations.load(Ordering::Relaxed), 2 * 4 + 3 * 4, "warm-up and 12 for 9");

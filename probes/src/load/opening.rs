@@ -4,7 +4,7 @@ use super::control::{Control, Worker, lock};
 use super::placement::{Here, Placement, places};
 use super::running::{Clock, Running};
 use super::thread::{Opened, Thread};
-use super::{Endpoint, LoadError, Params, Role};
+use super::{Endpoint, LoadError, Params, Role, Unit};
 use crate::bind;
 use crate::ffi::verbs::RelaxedOrdering;
 use crate::model::{self, Load, LoadOp, LoadOrigin, LoadTarget, Rail, RailId, Topology};
@@ -19,23 +19,26 @@ pub struct Opening {
     params: Params,
     role: Role,
     control: Arc<Control>,
-    rails: Vec<OpeningRail>,
+    units: Vec<OpeningUnit>,
     /// Every address of this host, to recognise a peer that is this host.
     own_gids: Vec<Ipv6Addr>,
 }
 
-/// One rail of an [`Opening`].
-struct OpeningRail {
+/// One unit of an [`Opening`].
+struct OpeningUnit {
     worker: Arc<Worker>,
     /// Sends the peer to the thread; dropped, the thread ends.
     peer: Sender<Endpoint>,
     opened: Receiver<Result<Opened, LoadError>>,
     connected: Receiver<Result<u32, LoadError>>,
     facts: Option<Opened>,
-    thread: JoinHandle<()>,
+    /// `None`: it could not be started.
+    thread: Option<JoinHandle<()>>,
 }
 
-/// Starts opening rails, each on a thread of its own that binds itself before it allocates.
+/// Starts opening rails: each worker of each rail on a thread of its own that binds itself before it allocates.
+///
+/// Everything after is in the order of the units: all workers of the first rail, then those of the next.
 #[must_use]
 pub fn open(topology: &Topology, rails: &[RailId], params: &Params, role: Role) -> Opening {
     let irq_cpus = topology
@@ -43,37 +46,41 @@ pub fn open(topology: &Topology, rails: &[RailId], params: &Params, role: Role) 
         .filter(|(id, _)| rails.contains(id))
         .map(|(id, rail)| (id, bind::irq_cpus(rail)));
     let here = Here { allowed: bind::allowed_cpus(), irq_cpus: irq_cpus.collect() };
-    let places = places(topology, rails, &params.place, role, &here);
+    let units: Vec<Unit> = Unit::all(rails, params).collect();
+    // a rail once for each of its threads, so that each has a CPU where there are enough
+    let threads: Vec<RailId> = units.iter().map(|unit| unit.rail).collect();
+    let places = places(topology, &threads, &params.place, role, &here);
     let control = Arc::new(Control::default());
-    let start = |(at, id): (usize, &RailId)| {
-        let rail = topology.rails.get(id.0).cloned().unwrap_or_default();
+    let start = |(at, unit): (usize, &Unit)| {
+        let rail = topology.rails.get(unit.rail.0).cloned().unwrap_or_default();
         let place = match &places {
             Ok(places) => Ok(places.get(at).cloned().unwrap_or_default()),
             Err(error) => Err(error.to_string()),
         };
-        spawn(*id, rail, place, params, role, &control)
+        spawn(*unit, rail, place, params, role, &control)
     };
-    let rails = rails.iter().enumerate().map(start).collect();
+    let units = units.iter().enumerate().map(start).collect();
     let own_gids = topology.rails.iter().flat_map(|rail| &rail.gids).map(|gid| gid.address).collect();
-    Opening { params: params.clone(), role, control, rails, own_gids }
+    Opening { params: params.clone(), role, control, units, own_gids }
 }
 
 fn spawn(
-    id: RailId,
+    unit: Unit,
     rail: Rail,
     place: Result<Placement, String>,
     params: &Params,
     role: Role,
     control: &Arc<Control>,
-) -> OpeningRail {
-    let worker = Arc::new(Worker::new(id, rail.device.clone()));
+) -> OpeningUnit {
+    let worker = Arc::new(Worker::new(unit, rail.device.clone()));
     let (opened_sender, opened) = channel();
+    let refused = opened_sender.clone();
     let (connected_sender, connected) = channel();
     let (peer, peer_receiver) = channel();
     let thread = Thread {
         rail,
         place,
-        params: params.clone(),
+        params: unit.params(params),
         role,
         control: Arc::clone(control),
         worker: Arc::clone(&worker),
@@ -81,64 +88,72 @@ fn spawn(
         connected: connected_sender,
         peer: peer_receiver,
     };
-    let name = format!("rail-{}", worker.device);
+    let number = unit.number().map(|number| format!("-{number}")).unwrap_or_default();
+    let name = format!("rail-{}{number}", worker.device);
     let thread = std::thread::Builder::new().name(name).spawn(move || thread.run());
-    let thread = thread.expect("the process may start one more thread per rail");
-    OpeningRail { worker, peer, opened, connected, facts: None, thread }
+    let thread = thread.inspect_err(|cause| {
+        let reason = format!(
+            "{}: no thread for it: {cause}; see ulimit -u, or ask for fewer --workers",
+            worker.device
+        );
+        let _ = refused.send(Err(LoadError::Other(reason)));
+    });
+    OpeningUnit { worker, peer, opened, connected, facts: None, thread: thread.ok() }
 }
 
 impl Opening {
-    /// Waits until each rail is open or has failed, in the order in which they were asked for.
+    /// Waits until each unit is open or has failed.
     pub fn endpoints(&mut self) -> Vec<Result<Endpoint, LoadError>> {
-        self.rails.iter_mut().map(OpeningRail::endpoint).collect()
+        self.units.iter_mut().map(OpeningUnit::endpoint).collect()
     }
 
-    /// Connects each rail with its peer, in the order of the rails; `None` leaves a rail out. A rail that cannot
-    /// be connected fails alone: [`RunningLoad::failures`] names it. Afterwards every queue pair can answer.
+    /// Connects each unit with its peer; `None` leaves a unit out. A unit that cannot be connected fails alone:
+    /// [`RunningLoad::failures`] names it. Afterwards every queue pair can answer.
     ///
     /// # Errors
     ///
-    /// Not a single rail could be connected.
+    /// Not a single unit could be connected.
     pub fn connect(mut self, peers: Vec<Option<Endpoint>>) -> Result<Running, LoadError> {
         let mut kept = Vec::new();
         let mut closing = Vec::new();
         let loopback = peers.iter().flatten().any(|peer| self.own_gids.contains(&peer.gid));
         let mut peers = peers.into_iter();
-        for mut rail in std::mem::take(&mut self.rails) {
+        for mut unit in std::mem::take(&mut self.units) {
             let peer = peers.next().flatten();
             // asks for the endpoint in case the caller did not
-            if rail.facts.is_none() && rail.endpoint().is_err() {
-                closing.push(rail);
+            if unit.facts.is_none() && unit.endpoint().is_err() {
+                closing.push(unit);
                 continue;
             }
             match peer {
                 Some(peer) => {
                     // a thread that is gone is noticed below
-                    let _ = rail.peer.send(peer);
-                    kept.push(rail);
+                    let _ = unit.peer.send(peer);
+                    kept.push(unit);
                 }
-                None => closing.push(rail),
+                None => closing.push(unit),
             }
         }
-        for rail in closing {
-            rail.close();
+        for unit in closing {
+            unit.close();
         }
         let mut first_error = None;
         let mut connected = Vec::new();
-        for rail in kept {
-            let depth = match rail.connected.recv() {
+        for unit in kept {
+            let depth = match unit.connected.recv() {
                 Ok(Ok(depth)) => Some(depth),
                 Ok(Err(error)) => {
-                    rail.worker.report([], error.to_string());
+                    let error = unit.worker.unit.name(error);
+                    unit.worker.report([], error.to_string());
                     first_error.get_or_insert(error);
                     None
                 }
                 Err(_) => {
-                    first_error.get_or_insert_with(|| died(&rail.worker.device));
+                    first_error.get_or_insert_with(|| died(&unit.worker));
                     None
                 }
             };
-            connected.push((rail, depth));
+            connected.push((unit, depth));
         }
         if connected.iter().all(|(_, depth)| depth.is_none()) {
             return Err(first_error
@@ -147,10 +162,10 @@ impl Opening {
         Ok(self.start(connected, loopback))
     }
 
-    fn start(&self, connected: Vec<(OpeningRail, Option<u32>)>, loopback: bool) -> Running {
+    fn start(&self, connected: Vec<(OpeningUnit, Option<u32>)>, loopback: bool) -> Running {
         let load = Arc::new(self.describe(&connected, loopback));
-        let workers = connected.iter().map(|(rail, _)| Arc::clone(&rail.worker)).collect();
-        let mut threads: Vec<_> = connected.into_iter().map(|(rail, _)| rail.thread).collect();
+        let workers = connected.iter().map(|(unit, _)| Arc::clone(&unit.worker)).collect();
+        let mut threads: Vec<_> = connected.into_iter().filter_map(|(unit, _)| unit.thread).collect();
         let clock = Clock {
             control: Arc::clone(&self.control),
             warmup_s: if self.role == Role::Reader { self.params.warmup_s } else { 0.0 },
@@ -161,15 +176,17 @@ impl Opening {
         Running { control: Arc::clone(&self.control), load, workers, threads }
     }
 
-    fn describe(&self, connected: &[(OpeningRail, Option<u32>)], loopback: bool) -> Load {
+    fn describe(&self, connected: &[(OpeningUnit, Option<u32>)], loopback: bool) -> Load {
         let facts =
-            |rail: &OpeningRail| rail.facts.as_ref().map(|facts| (facts.cpus.clone(), facts.buffer_node));
+            |unit: &OpeningUnit| unit.facts.as_ref().map(|facts| (facts.cpus.clone(), facts.buffer_node));
         let workers = connected
             .iter()
-            .map(|(rail, read_depth)| {
-                let (cpus, buffer_node) = facts(rail).unwrap_or_default();
+            .map(|(unit, read_depth)| {
+                let (cpus, buffer_node) = facts(unit).unwrap_or_default();
                 model::Worker {
-                    device: rail.worker.device.clone(),
+                    device: unit.worker.device.clone(),
+                    number: unit.worker.unit.number(),
+                    qps: Some(unit.worker.unit.qps),
                     cpus,
                     buffer_node,
                     read_depth: *read_depth,
@@ -179,19 +196,21 @@ impl Opening {
         let is_read = self.params.op == LoadOp::Read;
         let depths = connected.iter().filter_map(|(_, depth)| *depth);
         let device_depths =
-            connected.iter().filter_map(|(rail, _)| Some(rail.facts.as_ref()?.endpoint.max_initiator_depth));
-        let relaxed = |(rail, _): &(OpeningRail, _)| {
-            Some(rail.facts.as_ref()?.relaxed_ordering == RelaxedOrdering::Asked)
+            connected.iter().filter_map(|(unit, _)| Some(unit.facts.as_ref()?.endpoint.max_initiator_depth));
+        let relaxed = |(unit, _): &(OpeningUnit, _)| {
+            Some(unit.facts.as_ref()?.relaxed_ordering == RelaxedOrdering::Asked)
         };
         let gaps =
-            connected.iter().filter_map(|(rail, _)| lock(&rail.worker.meter).as_ref().map(Meter::gaps));
+            connected.iter().filter_map(|(unit, _)| lock(&unit.worker.meter).as_ref().map(Meter::gaps));
+        let mut devices: Vec<String> = connected.iter().map(|(unit, _)| unit.worker.device.clone()).collect();
+        devices.dedup();
         Load {
             origin: LoadOrigin::Ours,
             op: self.params.op,
             transport: Some("verbs".to_owned()),
             loopback,
             target: LoadTarget::Host,
-            devices: connected.iter().map(|(rail, _)| rail.worker.device.clone()).collect(),
+            devices,
             size_bytes: Some(self.params.size_bytes),
             qps: Some(self.params.qps),
             depth: Some(self.params.depth),
@@ -210,16 +229,17 @@ impl Opening {
 
 impl Drop for Opening {
     fn drop(&mut self) {
-        for rail in std::mem::take(&mut self.rails) {
-            rail.close();
+        for unit in std::mem::take(&mut self.units) {
+            unit.close();
         }
     }
 }
 
-impl OpeningRail {
+impl OpeningUnit {
     fn endpoint(&mut self) -> Result<Endpoint, LoadError> {
         if self.facts.is_none() {
-            self.facts = Some(self.opened.recv().map_err(|_| died(&self.worker.device))??);
+            let opened = self.opened.recv().map_err(|_| died(&self.worker))?;
+            self.facts = Some(opened.map_err(|error| self.worker.unit.name(error))?);
         }
         Ok(self.facts.as_ref().expect("set above").endpoint.clone())
     }
@@ -228,10 +248,10 @@ impl OpeningRail {
     fn close(self) {
         drop(self.peer);
         // a panic of the thread has been printed, and the rail is closed either way
-        let _ = self.thread.join();
+        let _ = self.thread.map(JoinHandle::join);
     }
 }
 
-fn died(device: &str) -> LoadError {
-    LoadError::Other(format!("{device}: its thread ended unexpectedly"))
+fn died(worker: &Worker) -> LoadError {
+    worker.unit.name(LoadError::Other(format!("{}: its thread ended unexpectedly", worker.device)))
 }

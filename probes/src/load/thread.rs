@@ -1,4 +1,4 @@
-//! The life of one rail's thread.
+//! The life of one thread of a load.
 
 use super::connect::{ConnectedRail, Traffic};
 use super::control::{Control, Worker, lock};
@@ -96,8 +96,8 @@ struct Obituary<'a>(&'a Worker);
 impl Drop for Obituary<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0
-                .report([], format!("{}: its thread panicked; this is a fault of railscope", self.0.device));
+            let text = format!("{}: its thread panicked; this is a fault of railscope", self.0.device);
+            self.0.report([], self.0.unit.name(LoadError::Other(text)).to_string());
             self.0.counts.set_phase(WorkerPhase::Failed);
         }
     }
@@ -139,7 +139,7 @@ fn carry(
     if let Err(error) = end {
         let counts =
             if let LoadError::Completion { counts, .. } = &error { counts.clone() } else { BTreeMap::new() };
-        worker.report(counts, error.to_string());
+        worker.report(counts, worker.unit.name(error).to_string());
         return WorkerPhase::Failed;
     }
     if params.op == LoadOp::Read {
@@ -150,6 +150,7 @@ fn carry(
                  without their data",
                 worker.device, wrong.messages, wrong.words
             );
+            let text = worker.unit.name(LoadError::Other(text)).to_string();
             worker.report([("DATA_MISMATCH".to_owned(), wrong.messages)], text);
         }
     }

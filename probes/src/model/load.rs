@@ -3,6 +3,7 @@
 use super::CpuSet;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// Direction of the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,12 +43,28 @@ pub enum LoadTarget {
 pub struct Worker {
     /// RDMA device it drives.
     pub device: String,
+    /// Its number among the threads of its rail, from 1; `None` of the only one.
+    #[serde(default)]
+    pub number: Option<u32>,
+    /// Queue pairs it posts on; `None` in sessions from before they were shared out.
+    #[serde(default)]
+    pub qps: Option<u32>,
     /// CPUs it was bound to; `None` when binding was not possible or not asked.
     pub cpus: Option<CpuSet>,
     /// Node its buffer was bound to; `None` as above.
     pub buffer_node: Option<u32>,
     /// READ requests outstanding per queue pair, as negotiated.
     pub read_depth: Option<u32>,
+}
+
+impl fmt::Display for Worker {
+    /// As people call it: its device, or `worker 2 of mlx5_0` where the rail has several.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.number {
+            None => f.write_str(&self.device),
+            Some(number) => write!(f, "worker {number} of {}", self.device),
+        }
+    }
 }
 
 /// What a load asks for.

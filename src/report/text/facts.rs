@@ -141,7 +141,8 @@ pub(super) fn troubles(load: &LoadBlock) -> Vec<String> {
             (false, true) => format!("stopped by {}", errors(&thread.errors)),
             (false, false) => errors(&thread.errors),
         };
-        troubles.push(format!("load on {}: {what}", thread.device));
+        let worker = thread.number.map(|number| format!(", worker {number}")).unwrap_or_default();
+        troubles.push(format!("load on {}{worker}: {what}", thread.device));
     }
     troubles
 }

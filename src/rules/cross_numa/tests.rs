@@ -171,7 +171,7 @@ fn our_own_threads_are_judged_one_by_one() {
         device: device.into(),
         cpus: Some(cpus.parse().unwrap()),
         buffer_node: Some(node),
-        read_depth: None,
+        ..Worker::default()
     };
     let load = Load {
         origin: LoadOrigin::Ours,

@@ -5,6 +5,7 @@
 mod host;
 mod load;
 mod number;
+mod perf;
 mod probe_md;
 mod probe_text;
 mod rails;
@@ -15,7 +16,8 @@ mod total;
 mod tests;
 
 pub use host::{HostBlock, NodeRow};
-pub use load::{LatencyRow, LoadBlock, PerfRow, ThreadRow};
+pub use load::{LatencyRow, LoadBlock, ThreadRow};
+pub use perf::PerfRow;
 pub use probe_md::ProbeMarkdown;
 pub use probe_text::{ProbeText, WideProbeText};
 pub use rails::{BondRow, CeilingsRow, GidEntry, GidRow, LegRow, PcieRow, RailRow};

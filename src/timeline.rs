@@ -5,11 +5,13 @@
 
 mod interval;
 mod last_seen;
+mod measured;
 mod sums;
 #[cfg(test)]
 mod tests;
 
 pub use interval::{Interval, LegRates, Quality, RailRates, gb_per_s};
+pub use measured::{Done, Measured, Reading};
 pub use sums::{Event, LegSums, RailSums, Sum, Sums};
 
 use crate::ceilings;

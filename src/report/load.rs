@@ -1,10 +1,9 @@
 //! The load of the session: what was asked for, what each thread did, what it cost.
 
+use super::PerfRow;
 use super::number::{known, round};
-use crate::timeline::Timeline;
-use probes::model::{
-    CpuSet, Latencies, Load, LoadOp, LoadOrigin, PerfFrame, RailId, Worker, WorkerFrame, WorkerPhase,
-};
+use crate::timeline::{Done, Measured, Timeline};
+use probes::model::{CpuSet, Latencies, Load, LoadOp, LoadOrigin, RailId, Worker, WorkerFrame, WorkerPhase};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -77,26 +76,6 @@ impl LatencyRow {
     }
 }
 
-/// What threads cost over their measured time; null for a counter that this machine does not give.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct PerfRow {
-    /// CPU cycles.
-    pub cycles: Option<u64>,
-    /// Instructions retired.
-    pub instructions: Option<u64>,
-    /// Instructions a cycle; of a spinning thread it says little about the data.
-    pub instructions_per_cycle: Option<f64>,
-    /// Context switches.
-    pub context_switches: Option<u64>,
-    /// Moves to another CPU.
-    pub migrations: Option<u64>,
-    /// Share of the time in which the hardware group really counted; below 1 it was multiplexed.
-    pub counted_share: Option<f64>,
-    /// Why a counter is not there, by its name.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub unavailable: BTreeMap<String, String>,
-}
-
 /// One thread of our load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ThreadRow {
@@ -138,11 +117,12 @@ impl LoadBlock {
         let load = newest.load.as_deref()?;
         let simulated = timeline.session().simulated.is_some() || load.transport.as_deref() == Some("sim");
         let device_of = |rail: RailId| Some(timeline.session().topology().rails.get(rail.0)?.device.clone());
+        let measured = &timeline.local().sums().workers;
         let threads: Vec<ThreadRow> = newest
             .workers
             .iter()
             .enumerate()
-            .map(|(at, worker)| ThreadRow::of(worker, load.workers.get(at), device_of))
+            .map(|(at, worker)| ThreadRow::of(worker, load.workers.get(at), measured.get(at), device_of))
             .collect();
         let mut latency = Latencies::default();
         for rail in &timeline.local().sums().rails {
@@ -170,10 +150,16 @@ impl LoadBlock {
             warmup_s: known(load.warmup_s),
             errors,
             latency_us: LatencyRow::of(&latency),
-            perf: PerfRow::all(&newest.workers.iter().map(|worker| &worker.perf), &load.perf_gaps),
+            perf: PerfRow::of(together(measured).as_ref(), &load.perf_gaps),
             threads,
         })
     }
+}
+
+/// What all workers did in their measured time; `None` where one has none: a part is no sum.
+fn together(workers: &[Measured]) -> Option<Done> {
+    let done: Option<Vec<Done>> = workers.iter().map(Measured::done).collect();
+    done?.into_iter().reduce(|sum, more| sum.plus(&more))
 }
 
 fn devices(load: &Load, timeline: &Timeline) -> Vec<String> {
@@ -185,7 +171,12 @@ fn devices(load: &Load, timeline: &Timeline) -> Vec<String> {
 }
 
 impl ThreadRow {
-    fn of(did: &WorkerFrame, asked: Option<&Worker>, device_of: impl Fn(RailId) -> Option<String>) -> Self {
+    fn of(
+        did: &WorkerFrame,
+        asked: Option<&Worker>,
+        measured: Option<&Measured>,
+        device_of: impl Fn(RailId) -> Option<String>,
+    ) -> Self {
         let device = did.rail.and_then(device_of).or_else(|| asked.map(|worker| worker.device.clone()));
         Self {
             device: device.unwrap_or_default(),
@@ -201,35 +192,7 @@ impl ThreadRow {
                 .then(|| did.empty_polls as f64 / did.polls as f64)
                 .and_then(round),
             errors: did.errors.clone(),
-            perf: PerfRow::all(&std::iter::once(&did.perf), &BTreeMap::new()),
-        }
-    }
-}
-
-impl PerfRow {
-    /// Sums; a counter that one of the threads lacks has none.
-    fn all<'a>(
-        threads: &(impl Iterator<Item = &'a PerfFrame> + Clone),
-        gaps: &BTreeMap<String, String>,
-    ) -> Self {
-        let total = |of: fn(&PerfFrame) -> Option<u64>| -> Option<u64> {
-            let mut counts = threads.clone().map(of);
-            let first = counts.next()??;
-            counts.try_fold(first, |sum, more| Some(sum.saturating_add(more?)))
-        };
-        let (cycles, instructions) = (total(|p| p.cycles), total(|p| p.instructions));
-        let share = |part: Option<u64>, whole: Option<u64>| {
-            let (part, whole) = (part?, whole.filter(|whole| *whole > 0)?);
-            round(part as f64 / whole as f64)
-        };
-        Self {
-            cycles,
-            instructions,
-            instructions_per_cycle: share(instructions, cycles),
-            context_switches: total(|p| p.context_switches),
-            migrations: total(|p| p.migrations),
-            counted_share: share(total(|p| p.running_ns), total(|p| p.enabled_ns)),
-            unavailable: gaps.clone(),
+            perf: PerfRow::of(measured.and_then(Measured::done).as_ref(), &BTreeMap::new()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the numbers of a row are differences to: the last ones of the same host in the same block.
 
-use probes::model::{Latencies, Load, Process};
+use probes::model::{Latencies, Load, PerfFrame, Process};
 use std::sync::Arc;
 
 /// The last value of one cumulative number.
@@ -27,11 +27,14 @@ pub(super) struct RailBase {
     pub legs: Vec<[Last; 4]>,
 }
 
+/// The last values of a worker's cost.
+pub(super) type PerfBase = [Last; PerfFrame::NAMES.len()];
+
 /// The last values of one worker.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WorkerBase {
     pub counts: [Last; 4],
-    pub perf: [Last; 6],
+    pub perf: PerfBase,
     pub latency: Latencies,
 }
 

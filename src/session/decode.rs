@@ -1,6 +1,6 @@
 //! Rows become frames again. What a row lacks is `None`; a cell of the wrong kind is an error.
 
-use super::base::{Base, Last, RailBase, WorkerBase, slot};
+use super::base::{Base, Last, PerfBase, RailBase, WorkerBase, slot};
 use super::format::Columns;
 use probes::model::{Frame, Latencies, LegFrame, PerfFrame, RailFrame, WorkerFrame};
 use serde::de::DeserializeOwned;
@@ -184,18 +184,14 @@ fn latency(growth: &[Value], base: &mut Latencies) -> Option<Latencies> {
     Some(base.clone())
 }
 
-fn perf(value: &Value, columns: &Columns, base: &mut [Last; 6]) -> Read<PerfFrame> {
+fn perf(value: &Value, columns: &Columns, base: &mut PerfBase) -> Read<PerfFrame> {
     if value.is_null() {
         return Ok(PerfFrame::default());
     }
     let row = Cells::of(value, &columns.perf, super::format::PERF)?;
-    let [cycles, instructions, switches, migrations, enabled, running] = base;
-    Ok(PerfFrame {
-        cycles: row.number(0, cycles)?,
-        instructions: row.number(1, instructions)?,
-        context_switches: row.number(2, switches)?,
-        migrations: row.number(3, migrations)?,
-        enabled_ns: row.number(4, enabled)?,
-        running_ns: row.number(5, running)?,
-    })
+    let mut values = [None; PerfFrame::NAMES.len()];
+    for (column, (value, last)) in values.iter_mut().zip(base).enumerate() {
+        *value = row.number(column, last)?;
+    }
+    Ok(PerfFrame::of_values(values))
 }

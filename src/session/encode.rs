@@ -1,6 +1,6 @@
 //! Frames become rows. The order of cells here is the order of the columns in [`super::format`].
 
-use super::base::{Base, Last, RailBase, WorkerBase, slot};
+use super::base::{Base, Last, PerfBase, RailBase, WorkerBase, slot};
 use probes::model::{Frame, Latencies, LegFrame, PerfFrame, RailFrame, WorkerFrame};
 use serde::Serialize;
 use std::io::Write;
@@ -144,10 +144,8 @@ fn latency(row: &mut Row<'_>, now: &Latencies, base: &mut Latencies) {
     }
 }
 
-fn perf(row: &mut Row<'_>, perf: &PerfFrame, base: &mut [Last; 6]) {
-    let PerfFrame { cycles, instructions, context_switches, migrations, enabled_ns, running_ns } = perf;
-    let counts = [cycles, instructions, context_switches, migrations, enabled_ns, running_ns];
-    for (value, last) in counts.into_iter().zip(base) {
-        row.number(*value, last);
+fn perf(row: &mut Row<'_>, perf: &PerfFrame, base: &mut PerfBase) {
+    for (value, last) in perf.values().into_iter().zip(base) {
+        row.number(value, last);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::SourceError;
 use crate::timeline::Sums;
-use probes::model::{Load, Process, Session};
+use probes::model::{Load, PerfFrame, Process, Session};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,8 +25,7 @@ pub(super) const LEG: &[&str] =
 pub(super) const WORKER: &[&str] =
     &["rail", "phase", "bytes", "operations", "polls", "empty_polls", "perf", "errors", "latency"];
 /// Columns of a worker's cost.
-pub(super) const PERF: &[&str] =
-    &["cycles", "instructions", "context_switches", "migrations", "enabled_ns", "running_ns"];
+pub(super) const PERF: &[&str] = &PerfFrame::NAMES;
 
 /// How to read a row, for whoever looks at the file with other tools.
 const ROWS: &str = "Each line after a block's first is a row: an array in the order of columns.row, with arrays in \

@@ -9,8 +9,8 @@ use crate::session::{FrameSource, SourceError, Stop};
 use anyhow::ensure;
 use probes::load::{Counts, LoadTransport};
 use probes::model::{
-    Frame, LegFrame, Load, LoadOp, LoadOrigin, LoadTarget, PerfFrame, RailFrame, RailId, Session, Simulation,
-    Topology, Worker, WorkerFrame, WorkerPhase,
+    Frame, LegFrame, Load, LoadOp, LoadOrigin, LoadTarget, PERF_GROUPS, PerfFrame, RailFrame, RailId,
+    Session, Simulation, Topology, Worker, WorkerFrame, WorkerPhase,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -290,7 +290,8 @@ impl SimRail {
 }
 
 fn load(topology: &Topology, duration: Option<Duration>) -> Load {
-    let gaps = ["cycles", "instructions", "context_switches", "migrations"];
+    let of_cpu = PERF_GROUPS.iter().flat_map(|group| group.counters);
+    let gaps = of_cpu.chain(&["context_switches", "migrations", "on_cpu_ns"]);
     Load {
         origin: LoadOrigin::Ours,
         op: LoadOp::Read,
@@ -318,7 +319,7 @@ fn load(topology: &Topology, duration: Option<Duration>) -> Load {
             })
             .collect(),
         relaxed_ordering: Some(true),
-        perf_gaps: gaps.map(|name| (name.to_owned(), "simulated".to_owned())).into(),
+        perf_gaps: gaps.map(|name| ((*name).to_owned(), "simulated".to_owned())).collect(),
         ..Load::default()
     }
 }

@@ -1,6 +1,7 @@
 //! Running sums since the session began: what a report's means are made of.
 
 use super::interval::{Interval, Quality};
+use super::measured::{self, Measured};
 use probes::model::{Frame, Latencies, Topology};
 use serde::{Deserialize, Serialize};
 
@@ -131,6 +132,8 @@ pub struct Sums {
     pub events: Vec<Event>,
     /// Last port state word of each rail.
     pub states: Vec<Option<String>>,
+    /// Threads of our load, in the order of the load's workers.
+    pub workers: Vec<Measured>,
     /// Frames seen.
     pub frames: u64,
     /// Time of the newest frame, nanoseconds.
@@ -201,6 +204,7 @@ impl Sums {
     pub(super) fn events(&mut self, topology: &Topology, before: Option<&Frame>, frame: &Frame) {
         self.frames += 1;
         self.until_ns = frame.at_ns;
+        measured::add(&mut self.workers, frame);
         for (at, rail) in frame.rails.iter().enumerate() {
             let Some(known) = topology.rails.get(at) else {
                 continue;

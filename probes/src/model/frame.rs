@@ -1,6 +1,6 @@
 //! One sample of one host: cumulative counters and the time they were read.
 
-use super::{Latencies, Load, Process, RailId};
+use super::{Latencies, Load, PerfFrame, Process, RailId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -110,21 +110,4 @@ pub struct WorkerFrame {
     /// in the queue included; empty where nothing was measured.
     #[serde(default)]
     pub latency: Latencies,
-}
-
-/// What one thread has cost since its counters were enabled. Counts are scaled where multiplexed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PerfFrame {
-    /// CPU cycles.
-    pub cycles: Option<u64>,
-    /// Instructions retired.
-    pub instructions: Option<u64>,
-    /// Context switches.
-    pub context_switches: Option<u64>,
-    /// Moves to another CPU.
-    pub migrations: Option<u64>,
-    /// Nanoseconds the hardware group was wanted and really counted; equal unless multiplexed.
-    pub enabled_ns: Option<u64>,
-    /// See [`PerfFrame::enabled_ns`].
-    pub running_ns: Option<u64>,
 }

@@ -3,7 +3,7 @@
 use super::super::{HostBlock, LatencyRow, LoadBlock, PerfRow, Report};
 use super::MOST_LISTED;
 use super::wrap::Wrapped;
-use probes::model::{Gap, LoadOp, LoadOrigin, WorkerPhase};
+use probes::model::{Gap, LoadOp, LoadOrigin, PERF_GROUPS, WorkerPhase};
 use std::collections::BTreeMap;
 use std::fmt::{self, Formatter};
 
@@ -148,17 +148,36 @@ pub(super) fn troubles(load: &LoadBlock) -> Vec<String> {
 }
 
 fn of_perf(perf: &PerfRow) -> Vec<String> {
+    let missed = perf.cache_misses.zip(perf.cache_references.filter(|references| *references > 0));
     let counted = [
         perf.instructions_per_cycle.map(|ipc| format!("{ipc:.2} instructions a cycle")),
+        perf.effective_ghz.map(|ghz| format!("{ghz:.2} GHz")),
+        perf.cycles_per_byte.map(|cycles| format!("{cycles:.3} cycles a byte")),
+        missed.map(|(misses, of)| format!("{:.1} % cache misses", 100.0 * misses as f64 / of as f64)),
         perf.context_switches.map(|switches| format!("{switches} context switches")),
         perf.migrations.map(|migrations| format!("{migrations} migrations")),
     ];
-    let mut missing: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (counter, why) in &perf.unavailable {
-        missing.entry(why).or_default().push(counter);
+        reasons.entry(why).or_default().push(counter);
     }
-    let missing = missing.iter().map(|(why, counters)| format!("no {} ({why})", counters.join(", ")));
-    counted.into_iter().flatten().chain(missing).collect()
+    let reasons = reasons.iter().map(|(why, counters)| match of_cpu_alone(counters) {
+        (others, true) => {
+            format!("no {} ({why})", [&["counters of the CPU"], &others[..]].concat().join(", "))
+        }
+        _ if counters.iter().any(|counter| perf.of_cpu(counter).is_some()) => {
+            format!("{} {why}", counters.join(", "))
+        }
+        _ => format!("no {} ({why})", counters.join(", ")),
+    });
+    counted.into_iter().flatten().chain(reasons).collect()
+}
+
+/// The counters that are not the CPU's, and whether all of the CPU's are among those given.
+fn of_cpu_alone<'a>(counters: &[&'a str]) -> (Vec<&'a str>, bool) {
+    let all: Vec<&str> = PERF_GROUPS.iter().flat_map(|group| group.counters).copied().collect();
+    let others = counters.iter().copied().filter(|counter| !all.contains(counter)).collect();
+    (others, all.iter().all(|counter| counters.contains(counter)))
 }
 
 fn of_host(host: &HostBlock, nodes: usize) -> String {

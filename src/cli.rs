@@ -129,12 +129,6 @@ pub struct ServeArgs {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = TRIALS)]
 pub struct LoadArgs {
-    /// Host of the `railscope serve`, with `:PORT` if it is not 18520
-    #[arg(value_name = "PEER[:PORT]")]
-    pub peer: String,
-    /// TCP port of PEER's `railscope serve`, instead of PEER:PORT
-    #[arg(short = 'p', long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
-    pub port: Option<u16>,
     /// Queue pairs per rail
     #[arg(short = 'q', long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub qps: u32,
@@ -144,6 +138,26 @@ pub struct LoadArgs {
     /// Message size: 65536, 64K, 1M
     #[arg(short = 's', long, default_value = "64K", value_name = "SIZE")]
     pub size: Size,
+    /// End each rail after N operations, counted after the warm-up (perftest counts them per queue pair)
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub operations: Option<u64>,
+    /// The peer, and how it is loaded.
+    #[command(flatten)]
+    pub knobs: LoadKnobs,
+    /// Flags that most commands share.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// The peer and how it is loaded: what `load` and `sweep` have in common.
+#[derive(Clone, Debug, Args)]
+pub struct LoadKnobs {
+    /// Host of the `railscope serve`, with `:PORT` if it is not 18520
+    #[arg(value_name = "PEER[:PORT]")]
+    pub peer: String,
+    /// TCP port of PEER's `railscope serve`, instead of PEER:PORT
+    #[arg(short = 'p', long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: Option<u16>,
     /// Send queue depth per queue pair
     #[arg(short = 't', long, default_value_t = 128, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub depth: u32,
@@ -153,9 +167,6 @@ pub struct LoadArgs {
     /// QP timeout exponent, 4.096 us x 2^N
     #[arg(short = 'u', long, default_value_t = 14, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=31))]
     pub timeout: u8,
-    /// End each rail after N operations, counted after the warm-up (perftest counts them per queue pair)
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub operations: Option<u64>,
     /// GID index on this host; default: the recommended one of each rail
     #[arg(short = 'x', long, value_name = "N")]
     pub gid_index: Option<u32>,
@@ -168,9 +179,6 @@ pub struct LoadArgs {
     /// Time at the start that is not measured; 0s for none
     #[arg(long, value_parser = Period::or_none, default_value = "2s", value_name = "DURATION")]
     pub warmup: Period,
-    /// Flags that most commands share.
-    #[command(flatten)]
-    pub common: Common,
 }
 
 /// Flags of `record`.

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 ///
 /// What could not be done, for exit code 2.
 pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
-    let target = request::target(&args).map_err(anyhow::Error::msg)?;
+    let target = request::target(&args.knobs).map_err(anyhow::Error::msg)?;
     let params = request::params(&args).map_err(anyhow::Error::msg)?;
     let common = args.common.with_config()?;
     ensure!(common.steps.is_none(), "--steps: counters that are stepped cannot be loaded");
@@ -25,7 +25,7 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
         // before the peer registers memory for nothing
         ensure!(!file.exists(), "{}: is there already; choose another name", file.display());
     }
-    let (root, end) = End::of(&common, args.gid_index)?;
+    let (root, end) = End::of(&common, args.knobs.gid_index)?;
     let topology = (*end.topology).clone();
     let mut connected = connect(end, target, params)?;
     for line in introduction(&connected) {

@@ -2,7 +2,7 @@
 
 use super::plan::too_few_qps;
 use super::target::Target;
-use crate::cli::LoadArgs;
+use crate::cli::{LoadArgs, LoadKnobs};
 use probes::load::{Params, Place};
 use probes::model::CpuSet;
 
@@ -12,7 +12,6 @@ use probes::model::CpuSet;
 ///
 /// The placement is none, the path MTU no number, or there are fewer queue pairs than threads.
 pub fn params(args: &LoadArgs) -> Result<Params, String> {
-    let path_mtu = args.mtu.as_deref().map(|mtu| mtu.parse().map_err(|_| format!("`{mtu}` is no path MTU")));
     if args.operations.is_some() && args.common.duration.is_some() {
         return Err("--operations (-n) and --for (-D): both say when the load ends; give one".to_owned());
     }
@@ -20,18 +19,30 @@ pub fn params(args: &LoadArgs) -> Result<Params, String> {
         workers: args.workers,
         qps: args.qps,
         size_bytes: args.size.0,
+        operations: args.operations,
+        duration_s: args.common.duration.map(|period| period.0.as_secs_f64()),
+        ..knobs(&args.knobs)?
+    };
+    if params.workers > params.qps { Err(too_few_qps(&params)) } else { Ok(params) }
+}
+
+/// The parameters that `load` and `sweep` have in common.
+///
+/// # Errors
+///
+/// The placement is none, or the path MTU no number.
+pub fn knobs(args: &LoadKnobs) -> Result<Params, String> {
+    let path_mtu = args.mtu.as_deref().map(|mtu| mtu.parse().map_err(|_| format!("`{mtu}` is no path MTU")));
+    Ok(Params {
         depth: args.depth,
         read_depth: args.read_depth,
         timeout: args.timeout,
-        operations: args.operations,
         place: place(&args.place)?,
         gid_index: args.gid_index,
         path_mtu: path_mtu.transpose()?,
         warmup_s: args.warmup.0.as_secs_f64(),
-        duration_s: args.common.duration.map(|period| period.0.as_secs_f64()),
         ..Params::default()
-    };
-    if params.workers > params.qps { Err(too_few_qps(&params)) } else { Ok(params) }
+    })
 }
 
 /// The peer that the flags name.
@@ -39,7 +50,7 @@ pub fn params(args: &LoadArgs) -> Result<Params, String> {
 /// # Errors
 ///
 /// It is no host, or its port is given twice.
-pub fn target(args: &LoadArgs) -> Result<Target, String> {
+pub fn target(args: &LoadKnobs) -> Result<Target, String> {
     let (target, named) = Target::parse_with_port(&args.peer)?;
     match args.port {
         Some(port) if named => {
@@ -132,7 +143,7 @@ mod tests {
         let target = |line: &str| {
             let cli = Cli::try_parse_from(format!("railscope load {line}").split_whitespace()).unwrap();
             let Some(Command::Load(args)) = cli.command else { panic!("`load` was typed") };
-            super::target(&args).map(|target| target.to_string())
+            super::target(&args.knobs).map(|target| target.to_string())
         };
         assert_eq!(target("n2 -p 9000").unwrap(), "n2:9000");
         assert_eq!(target("n2:9000").unwrap(), "n2:9000");

@@ -164,12 +164,21 @@ pub struct LoadKnobs {
     /// READs outstanding per queue pair; default: as many as both ends can
     #[arg(short = 'o', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=128))]
     pub read_depth: Option<u32>,
+    /// Work requests posted with one doorbell; default: a quarter of the depth, at most 16
+    #[arg(short = 'l', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16384))]
+    pub chain: Option<u32>,
+    /// Work requests per completion, at every message size; default: one chain
+    #[arg(short = 'Q', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16384))]
+    pub cq_mod: Option<u32>,
     /// QP timeout exponent, 4.096 us x 2^N
     #[arg(short = 'u', long, default_value_t = 14, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=31))]
     pub timeout: u8,
     /// GID index on this host; default: the recommended one of each rail
     #[arg(short = 'x', long, value_name = "N")]
     pub gid_index: Option<u32>,
+    /// Traffic class of the packets, 0 to 255 (DSCP x 4 on RoCE v2)
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub tclass: u8,
     /// Path MTU in bytes; default: the smaller of both ends' active MTU
     #[arg(short = 'm', long, value_name = "BYTES", value_parser = ["256", "512", "1024", "2048", "4096"])]
     pub mtu: Option<String>,

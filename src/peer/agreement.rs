@@ -55,6 +55,11 @@ impl Agreed {
         let unused = self.theirs.iter().enumerate();
         let unused = unused.filter(|(at, _)| self.matching.pairs.iter().all(|pair| pair.theirs != *at));
         lines.extend(unused.map(|(_, their)| format!("not used of {host}: {their}")));
+        let (chain, signal) = params.chain_and_signal();
+        lines.push(format!("{chain} requests a doorbell, a completion for {signal}, whatever the size"));
+        if params.traffic_class != 0 {
+            lines.push(format!("traffic class {}", params.traffic_class));
+        }
         if let Some(asked) = params.read_depth {
             let less = read_depths.iter().filter_map(|(device, depth)| Some((device, (*depth)?)));
             let less = less.filter(|(_, depth)| *depth < asked);
@@ -181,6 +186,7 @@ mod tests {
                 "left out: mlx5_1: it is DOWN",
                 "left out: mlx5_9: no memory",
                 "not used of n2: mlx5_1 10.0.1.2, node unknown",
+                "16 requests a doorbell, a completion for 16, whatever the size",
                 "mlx5_0: READ depth 16, not 64: one of the two ends can do no more",
             ]
         );

@@ -56,6 +56,15 @@ fn common(
         params.depth,
         params.timeout
     );
+    // perftest's own moderation depends on the message size, and its list must be a multiple of it
+    let (chain, signal) = params.chain_and_signal();
+    let _ = write!(words, " -Q {signal}");
+    if params.chain.is_some() && chain > 1 && chain.is_multiple_of(signal) {
+        let _ = write!(words, " -l {chain}");
+    }
+    if params.traffic_class != 0 {
+        let _ = write!(words, " --tclass {}", params.traffic_class);
+    }
     let mtu = params.path_mtu.or(ours.path_mtu.into_iter().chain(theirs.path_mtu).min());
     for (flag, value) in [("-o", read_depth), ("-m", mtu)] {
         if let Some(value) = value {
@@ -119,14 +128,14 @@ mod tests {
         assert_eq!(
             found,
             [
-                "mlx5_0: on n2: ib_read_bw -d mlx5_0 -i 1 -x 3 -F -p 18515 -q 4 -s 65536 -t 128 -u 19 -o 16 \
+                "mlx5_0: on n2: ib_read_bw -d mlx5_0 -i 1 -x 3 -F -p 18515 -q 4 -s 65536 -t 128 -u 19 -Q 16 -o 16 \
                  -m 4096 -D 5 --report_gbits\n\
-                 mlx5_0: here: ib_read_bw -d mlx5_0 -i 1 -x 3 -F -p 18515 -q 4 -s 65536 -t 128 -u 19 -o 16 \
+                 mlx5_0: here: ib_read_bw -d mlx5_0 -i 1 -x 3 -F -p 18515 -q 4 -s 65536 -t 128 -u 19 -Q 16 -o 16 \
                  -m 4096 -D 5 --report_gbits 192.168.0.2",
-                "mlx5_1: on n2: ib_read_bw -d mlx5_1 -i 1 -x 3 -F -p 18516 -q 4 -s 65536 -t 128 -u 19 -m 4096 \
+                "mlx5_1: on n2: ib_read_bw -d mlx5_1 -i 1 -x 3 -F -p 18516 -q 4 -s 65536 -t 128 -u 19 -Q 16 -m 4096 \
                  -D 5 --report_gbits\n\
                  mlx5_1: here: numactl --cpunodebind=1 --membind=1 ib_read_bw -d mlx5_1 -i 1 -x 3 -F -p 18516 \
-                 -q 4 -s 65536 -t 128 -u 19 -m 4096 -D 5 --report_gbits 192.168.0.2"
+                 -q 4 -s 65536 -t 128 -u 19 -Q 16 -m 4096 -D 5 --report_gbits 192.168.0.2"
             ]
         );
     }
@@ -149,6 +158,9 @@ mod tests {
         let params = Params { operations: Some(1001), ..Params::default() };
         let counted = commands(&agreed(params), &[]);
         assert!(counted[0].contains(" -n 251 --report_gbits 192.168.0.2"), "{}", counted[0]);
+        let params = Params { chain: Some(8), cq_mod: Some(4), traffic_class: 106, ..Params::default() };
+        let chained = commands(&agreed(params), &[]);
+        assert!(chained[0].contains(" -u 14 -Q 4 -l 8 --tclass 106 -m 4096 "), "{}", chained[0]);
         assert!(found[0].contains(" --run_infinitely --report_gbits 192.168.0.2"), "{}", found[0]);
     }
 }

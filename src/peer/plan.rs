@@ -167,6 +167,8 @@ impl Plan {
         within("threads on all rails", u64::from(p.workers) * self.lines.len() as u64, MOST_UNITS)?;
         within("depth", p.depth.into(), MOST_DEPTH.into())?;
         within("size", p.size_bytes, MOST_SIZE_BYTES)?;
+        within("chain", p.chain.unwrap_or(1).into(), MOST_DEPTH.into())?;
+        within("completion moderation", p.cq_mod.unwrap_or(1).into(), MOST_DEPTH.into())?;
         within("read depth", p.read_depth.unwrap_or(1).into(), MOST_READ_DEPTH.into())?;
         within("operations", p.operations.unwrap_or(1), u64::MAX)?;
         within("timeout", p.timeout.into(), 31)?;
@@ -291,6 +293,11 @@ mod tests {
         assert_eq!(
             said(|p| p.params.size_bytes = 1 << 40),
             "size 1099511627776: 1 to 2147483648 are possible"
+        );
+        assert_eq!(said(|p| p.params.chain = Some(0)), "chain 0: 1 to 16384 are possible");
+        assert_eq!(
+            said(|p| p.params.cq_mod = Some(1 << 20)),
+            "completion moderation 1048576: 1 to 16384 are possible"
         );
         assert_eq!(
             said(|p| p.params.path_mtu = Some(9000)),

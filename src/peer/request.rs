@@ -36,7 +36,10 @@ pub fn knobs(args: &LoadKnobs) -> Result<Params, String> {
     Ok(Params {
         depth: args.depth,
         read_depth: args.read_depth,
+        chain: args.chain,
+        cq_mod: args.cq_mod,
         timeout: args.timeout,
+        traffic_class: args.tclass,
         place: place(&args.place)?,
         gid_index: args.gid_index,
         path_mtu: path_mtu.transpose()?,
@@ -100,7 +103,7 @@ mod tests {
     #[test]
     fn flags_become_parameters() {
         let typed = asked(
-            "-q 2 -s 1M -t 8 -o 4 -u 19 -x 3 -m 4096 --workers 2 --place cpu:0,mem:1 --warmup 500ms --for 5s",
+            "-q 2 -s 1M -t 8 -o 4 -u 19 -l 4 -Q 8 --tclass 106 -x 3 -m 4096 --workers 2 --place cpu:0,mem:1 --warmup 500ms --for 5s",
         );
         assert_eq!(
             typed.unwrap(),
@@ -111,6 +114,9 @@ mod tests {
                 depth: 8,
                 read_depth: Some(4),
                 timeout: 19,
+                chain: Some(4),
+                cq_mod: Some(8),
+                traffic_class: 106,
                 gid_index: Some(3),
                 path_mtu: Some(4096),
                 place: Place::Nodes { cpu: 0, mem: 1 },

@@ -28,6 +28,10 @@ pub struct LoadBlock {
     pub qps: Option<u32>,
     /// Send queue depth of a queue pair.
     pub depth: Option<u32>,
+    /// Work requests posted with one doorbell.
+    pub chain: Option<u32>,
+    /// Work requests per completion, the same at every message size.
+    pub cq_mod: Option<u32>,
     /// Outstanding READs of a queue pair.
     pub read_depth: Option<u32>,
     /// Threads; null for a described load.
@@ -143,6 +147,8 @@ impl LoadBlock {
             size_bytes: load.size_bytes,
             qps: load.qps,
             depth: load.depth,
+            chain: load.chain,
+            cq_mod: load.cq_mod,
             read_depth: load.read_depth,
             workers: (load.origin == LoadOrigin::Ours).then_some(newest.workers.len()),
             place: load.place.clone(),

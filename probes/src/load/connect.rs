@@ -20,7 +20,7 @@ pub(super) struct ConnectedRail {
 /// What a connected rail does.
 pub(super) enum Traffic {
     /// Posts work requests.
-    Reader(VerbsTransport),
+    Reader(Box<VerbsTransport>),
     /// Answers, in hardware; the queue pairs only have to exist.
     Target(Vec<QueuePair>),
 }
@@ -73,13 +73,14 @@ impl OpenRail {
                     })
                     .collect::<Result<Vec<_>, _>>()?;
                 let (device, size) = (own.device.clone(), self.params.size_bytes);
-                Traffic::Reader(VerbsTransport::new(
+                Traffic::Reader(Box::new(VerbsTransport::new(
                     device,
                     size,
-                    (self.params.depth, self.layout.chain()),
+                    self.params.depth,
+                    &self.layout,
                     rings,
                     self.queue,
-                ))
+                )))
             }
             _ => Traffic::Target(queue_pairs),
         };

@@ -204,6 +204,7 @@ impl Opening {
             connected.iter().filter_map(|(unit, _)| lock(&unit.worker.meter).as_ref().map(Meter::gaps));
         let mut devices: Vec<String> = connected.iter().map(|(unit, _)| unit.worker.device.clone()).collect();
         devices.dedup();
+        let (chain, cq_mod) = self.params.chain_and_signal();
         Load {
             origin: LoadOrigin::Ours,
             op: self.params.op,
@@ -214,6 +215,8 @@ impl Opening {
             size_bytes: Some(self.params.size_bytes),
             qps: Some(self.params.qps),
             depth: Some(self.params.depth),
+            chain: Some(chain),
+            cq_mod: Some(cq_mod),
             read_depth: depths.min().filter(|_| is_read),
             device_read_depth: device_depths.min().filter(|_| is_read),
             place: Some(self.params.place.to_string()),

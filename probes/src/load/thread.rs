@@ -129,7 +129,7 @@ fn carry(
         }
     };
     let share = params.operations.map(|all| all.div_ceil(u64::from(params.workers.max(1))));
-    let end = drive(&mut transport, control, worker, idle, share);
+    let end = drive(&mut *transport, control, worker, idle, share);
     if let Some(meter) = &mut *lock(&worker.meter) {
         meter.finish();
     }

@@ -1,7 +1,7 @@
 //! READs and WRITEs over reliable-connected queue pairs of one rail.
 
 use super::latency::Stopwatch;
-use super::layout::Ticket;
+use super::layout::{Layout, Ticket};
 use super::{LoadError, LoadTransport, Pumped};
 use crate::ffi::verbs::{CompletionQueue, Error, Ring, Status};
 use std::collections::BTreeMap;
@@ -21,6 +21,8 @@ pub(super) struct VerbsTransport {
     lanes: Vec<Lane>,
     queue: CompletionQueue,
     primed: bool,
+    /// Chains freed by the completion that ends them.
+    group: usize,
     stopwatch: Stopwatch,
     failing: Option<Failing>,
 }
@@ -77,14 +79,16 @@ impl VerbsTransport {
     pub(super) fn new(
         device: String,
         size_bytes: u64,
-        (depth, chain): (u32, u32),
+        depth: u32,
+        layout: &Layout,
         rings: Vec<Ring>,
         queue: CompletionQueue,
     ) -> Self {
         let ledger = Ledger::new(depth);
         let lanes = rings.into_iter().map(|ring| Lane { ring, ledger }).collect();
-        let stopwatch = Stopwatch::new(chain);
-        Self { device, size_bytes, lanes, queue, primed: false, stopwatch, failing: None }
+        let stopwatch = Stopwatch::new(layout.chain() * layout.group());
+        let group = layout.group() as usize;
+        Self { device, size_bytes, lanes, queue, primed: false, group, stopwatch, failing: None }
     }
 
     /// Good operations of each queue pair so far.
@@ -160,13 +164,17 @@ impl LoadTransport for VerbsTransport {
                 let failing = self.failing.get_or_insert_with(|| Failing::new(Why::Completion(status)));
                 failing.count(status);
             }
-            if ticket.ends_chain && self.failing.is_none() {
-                // all of the chain is accounted for, and so is everything that was posted before it
+            if ticket.ends_group && self.failing.is_none() {
+                // all of the group is accounted for, and so is everything that was posted before it
                 lane.ledger.idle = 0;
                 latency_ns = self.stopwatch.sees(completion.id()).or(latency_ns);
                 self.stopwatch.posts(completion.id());
-                if let Err(error) = lane.ring.post(ticket.chain as usize) {
-                    self.failing = Some(Failing::new(Why::Refused(error)));
+                let first = ticket.group as usize * self.group;
+                for chain in first..(first + self.group).min(lane.ring.chains()) {
+                    if let Err(error) = lane.ring.post(chain) {
+                        self.failing = Some(Failing::new(Why::Refused(error)));
+                        break;
+                    }
                 }
             }
         }

@@ -88,6 +88,12 @@ pub struct Load {
     pub qps: Option<u32>,
     /// Send queue depth per queue pair.
     pub depth: Option<u32>,
+    /// Work requests posted with one doorbell.
+    #[serde(default)]
+    pub chain: Option<u32>,
+    /// Every how many work requests one asks for a completion; the same at every message size.
+    #[serde(default)]
+    pub cq_mod: Option<u32>,
     /// Outstanding READs per queue pair in use (the smallest over the rails).
     pub read_depth: Option<u32>,
     /// Outstanding READs the device could do.

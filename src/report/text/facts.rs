@@ -93,6 +93,10 @@ fn of_load(load: &LoadBlock) -> String {
             .map(|n| if n == 1 { "1 queue pair a rail".into() } else { format!("{n} queue pairs a rail") }),
     );
     parts.extend(load.depth.map(|depth| format!("depth {depth}")));
+    parts.extend(load.cq_mod.map(|requests| match requests {
+        1 => "a completion for each".into(),
+        several => format!("a completion for {several}"),
+    }));
     parts.extend(load.read_depth.map(|depth| format!("READ depth {depth}")));
     parts.extend(load.workers.map(|n| if n == 1 { "1 thread".into() } else { format!("{n} threads") }));
     parts.extend(load.place.as_ref().map(|place| format!("placed {place}")));

@@ -28,7 +28,7 @@ pub use gid::{Gid, GidChoice, GidType};
 pub use gpu::{Acs, Gpu, GpuPath, PathClass, PathPort, Readiness};
 pub use host::{AbiRefusal, Host, HugePages, NumaNode};
 pub use latency::Latencies;
-pub use load::{Load, LoadOp, LoadOrigin, LoadTarget, Worker};
+pub use load::{Load, LoadOp, LoadOrigin, LoadTarget, Registered, Worker};
 pub use pcie::{Hop, LinkErrors, PciePath};
 pub use perf::{PERF_GROUPS, PerfFrame, PerfGroup};
 pub use process::{Process, ProcessSource, Rank};

@@ -11,6 +11,7 @@ mod context;
 mod error;
 mod facts;
 mod gid_table;
+mod gpu_region;
 mod library;
 mod queues;
 mod region;
@@ -18,7 +19,7 @@ mod ring;
 mod status;
 
 pub use context::{Context, Devices, Limits, Port};
-pub use error::Error;
+pub use error::{Error, GpuRefused, NoDmabuf};
 pub use facts::{Facts, facts};
 pub use gid_table::GidEntry;
 pub use queues::{Completion, CompletionQueue, Path, QueuePair, Window};

@@ -1,7 +1,8 @@
 //! What the target's buffer holds, so that the reader can tell data that arrived from data that did not.
 
 use super::layout::Layout;
-use crate::ffi::pages::Pages;
+use crate::ffi::buffer::Buffer;
+use crate::ffi::cuda;
 
 /// The word at position `at` of a target's buffer: no two alike, none zero, so that neither memory that was never
 /// written nor data from a wrong place passes for it.
@@ -27,25 +28,37 @@ pub(super) struct Wrong {
 
 /// Compares the reader's buffer with what the target holds, over the places that were filled. `operations` are the
 /// good operations of each queue pair.
-pub(super) fn wrong(pages: &Pages, layout: &Layout, size_bytes: u64, operations: &[u64]) -> Wrong {
+///
+/// # Errors
+///
+/// The buffer lies in a GPU whose driver does not give its content.
+pub(super) fn wrong(
+    buffer: &Buffer,
+    layout: &Layout,
+    size_bytes: u64,
+    operations: &[u64],
+) -> Result<Wrong, cuda::Error> {
     let step = if layout.bytes() <= COMPARE_ALL_BELOW_BYTES { 1 } else { 8 };
     let whole = usize::try_from(size_bytes / 8).unwrap_or(usize::MAX);
     let rest = size_bytes % 8;
+    let mut held = buffer.words();
     let mut wrong = Wrong::default();
     for (lane, operations) in (0..).zip(operations) {
         for place in 0..layout.places_filled(*operations) {
             let first = usize::try_from(layout.offset(lane, place) / 8).unwrap_or(usize::MAX);
-            let words = (first..first + whole).step_by(step);
-            let mut words = words.filter(|at| pages.word(*at) != word(*at)).count() as u64;
+            let mut words = 0;
+            for at in (first..first + whole).step_by(step) {
+                words += u64::from(held.at(at)? != word(at));
+            }
             if rest != 0 {
-                let differ = (pages.word(first + whole) ^ word(first + whole)).to_le();
+                let differ = (held.at(first + whole)? ^ word(first + whole)).to_le();
                 words += u64::from(differ & ((1 << (8 * rest)) - 1) != 0);
             }
             wrong.words += words;
             wrong.messages += u64::from(words > 0);
         }
     }
-    wrong
+    Ok(wrong)
 }
 
 #[cfg(test)]
@@ -59,7 +72,7 @@ mod tests {
         let layout = Layout::new(&params);
         let mut pages = Pages::map(usize::try_from(layout.bytes()).unwrap()).unwrap();
         pages.fill(content);
-        let Wrong { messages, words } = super::wrong(&pages, &layout, size_bytes, operations);
+        let Wrong { messages, words } = super::wrong(&pages.into(), &layout, size_bytes, operations).unwrap();
         (messages, words)
     }
 

@@ -3,11 +3,12 @@
 use super::connect::{ConnectedRail, Traffic};
 use super::control::{Control, Worker, lock};
 use super::drive::{Idle, drive};
+use super::layout::Layout;
 use super::placement::Placement;
 use super::rail;
 use super::{Endpoint, LoadError, Params, Role, pattern};
 use crate::bind;
-use crate::ffi::verbs::RelaxedOrdering;
+use crate::ffi::verbs::{Region, RelaxedOrdering};
 use crate::model::{CpuSet, LoadOp, Rail, WorkerPhase};
 use crate::perf::Meter;
 use std::collections::BTreeMap;
@@ -143,16 +144,28 @@ fn carry(
         return WorkerPhase::Failed;
     }
     if params.op == LoadOp::Read {
-        let wrong = pattern::wrong(rail.region.pages(), &rail.layout, params.size_bytes, &operations);
-        if wrong.messages > 0 {
-            let text = format!(
-                "{}: {} messages in the buffer are not what the peer holds ({} words of 8 bytes): READs completed \
-                 without their data",
-                worker.device, wrong.messages, wrong.words
-            );
-            let text = worker.unit.name(LoadError::Other(text)).to_string();
-            worker.report([("DATA_MISMATCH".to_owned(), wrong.messages)], text);
-        }
+        check(&rail.region, &rail.layout, params, &operations, worker);
     }
     WorkerPhase::Done
+}
+
+/// Looks whether the data of READs that went well are there.
+fn check(region: &Region, layout: &Layout, params: &Params, operations: &[u64], worker: &Worker) {
+    let wrong = match pattern::wrong(region.buffer(), layout, params.size_bytes, operations) {
+        Ok(wrong) => wrong,
+        Err(error) => {
+            let text = format!("{}: the data that were read cannot be checked: {error}", worker.device);
+            worker.report([], worker.unit.name(LoadError::Other(text)).to_string());
+            return;
+        }
+    };
+    if wrong.messages > 0 {
+        let text = format!(
+            "{}: {} messages in the buffer are not what the peer holds ({} words of 8 bytes): READs completed without \
+             their data",
+            worker.device, wrong.messages, wrong.words
+        );
+        let text = worker.unit.name(LoadError::Other(text)).to_string();
+        worker.report([("DATA_MISMATCH".to_owned(), wrong.messages)], text);
+    }
 }

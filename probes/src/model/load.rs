@@ -38,6 +38,27 @@ pub enum LoadTarget {
     Gpu(String),
 }
 
+/// How memory of a GPU was made known to an RDMA device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Registered {
+    /// As a dmabuf that the GPU's driver exported.
+    Dmabuf,
+    /// Through a peer-memory module of the kernel (`nvidia_peermem`).
+    Peermem,
+}
+
+impl Registered {
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Dmabuf => "dmabuf",
+            Self::Peermem => "peermem",
+        }
+    }
+}
+
 /// One thread of our load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Worker {

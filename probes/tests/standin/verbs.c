@@ -11,15 +11,20 @@
  *   STANDIN_REG_MR=errno           ibv_reg_mr fails
  *   STANDIN_RTR=device:errno       ibv_modify_qp to RTR fails
  *   STANDIN_NO_DATA=1              completes without moving data
+ *   STANDIN_DMABUF=errno           ibv_reg_dmabuf_mr fails; it is not there at all where this is compiled with NO_DMABUF_MR
+ *   STANDIN_PEERMEM=1              ibv_reg_mr takes an address of a GPU (of the stand-in that RAILSCOPE_CUDA names)
  *   STANDIN_NO_DEVICES=1           as a kernel without RDMA: no list, ENOSYS
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #undef ibv_reg_mr
 #undef ibv_query_port
@@ -37,7 +42,7 @@ struct qp {
 	int dest, max_rd_atomic, max_dest_rd_atomic, device, live;
 	uint32_t access;
 };
-struct mr { struct ibv_mr base; unsigned access; int live; };
+struct mr { struct ibv_mr base; unsigned access; int live; uint64_t iova; char *memory; };
 
 static pthread_mutex_t big = PTHREAD_MUTEX_INITIALIZER;
 static struct ibv_device devices[DEVICES];
@@ -110,7 +115,7 @@ const char *ibv_get_device_name(struct ibv_device *device) { return device->name
 static struct mr *find_mr(uint32_t key, uint64_t address, uint32_t length, unsigned access)
 {
 	struct mr *mr = key < MOST_MRS ? mrs[key] : NULL;
-	uint64_t start = mr ? (uintptr_t)mr->base.addr : 0;
+	uint64_t start = mr ? mr->iova : 0;
 
 	if (!mr || !mr->live || (mr->access & access) != access)
 		return NULL;
@@ -146,22 +151,26 @@ static void complete(struct qp *qp, struct work *work, int status)
 static int perform(struct qp *qp, struct work *work)
 {
 	struct qp *peer = find_qp(qp->dest);
+	struct mr *near_mr, *far_mr;
+	char *here, *there;
 	unsigned far = work->write ? IBV_ACCESS_REMOTE_WRITE : IBV_ACCESS_REMOTE_READ;
 
 	if (fault_after[qp->device] >= 0 && operations[qp->device] >= fault_after[qp->device])
 		return fault_status[qp->device];
 	if (!peer || peer->base.state < IBV_QPS_RTR || peer->dest != (int)qp->base.qp_num)
 		return IBV_WC_RETRY_EXC_ERR;
-	if (!find_mr(work->lkey, work->local, work->length, IBV_ACCESS_LOCAL_WRITE))
+	near_mr = find_mr(work->lkey, work->local, work->length, IBV_ACCESS_LOCAL_WRITE);
+	far_mr = find_mr(work->rkey, work->remote, work->length, far);
+	if (!near_mr)
 		return IBV_WC_LOC_PROT_ERR;
-	if (!(peer->access & far) || !find_mr(work->rkey, work->remote, work->length, far))
+	if (!(peer->access & far) || !far_mr)
 		return IBV_WC_REM_ACCESS_ERR;
 	if (!work->write && (qp->max_rd_atomic < 1 || qp->max_rd_atomic > peer->max_dest_rd_atomic))
 		return IBV_WC_REM_INV_REQ_ERR;
-	if (!no_data && work->write)
-		memcpy((void *)(uintptr_t)work->remote, (void *)(uintptr_t)work->local, work->length);
-	else if (!no_data)
-		memcpy((void *)(uintptr_t)work->local, (void *)(uintptr_t)work->remote, work->length);
+	here = near_mr->memory + (work->local - near_mr->iova);
+	there = far_mr->memory + (work->remote - far_mr->iova);
+	if (!no_data)
+		memcpy(work->write ? there : here, work->write ? here : there, work->length);
 	operations[qp->device]++;
 	return IBV_WC_SUCCESS;
 }
@@ -321,21 +330,20 @@ int ibv_dealloc_pd(struct ibv_pd *pd)
 	return 0;
 }
 
-struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned int access)
+/* A region of memory that the CPU finds at `memory`. */
+static struct ibv_mr *new_mr(struct ibv_pd *pd, char *memory, size_t length, uint64_t iova, unsigned access)
 {
 	int key = 0;
 	struct mr *mr;
 
-	if (reg_mr_errno || iova != (uintptr_t)addr) {
-		errno = reg_mr_errno ? reg_mr_errno : EINVAL;
-		return NULL;
-	}
 	pthread_mutex_lock(&big);
 	while (key < MOST_MRS && mrs[key])
 		key++;
 	mr = key < MOST_MRS ? calloc(1, sizeof *mr) : NULL;
 	if (mr) {
-		mr->base = (struct ibv_mr){ pd->context, pd, addr, length, key, key, key };
+		mr->base = (struct ibv_mr){ pd->context, pd, memory, length, key, key, key };
+		mr->iova = iova;
+		mr->memory = memory;
 		mr->access = access;
 		mr->live = 1;
 		mrs[key] = mr;
@@ -345,6 +353,58 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, ui
 		errno = ENOMEM;
 	return mr ? &mr->base : NULL;
 }
+
+static struct ibv_mr *map_mr(struct ibv_pd *pd, int fd, size_t length, uint64_t iova, unsigned access)
+{
+	off_t start = lseek(fd, 0, SEEK_CUR);
+	char *memory = start < 0 ? MAP_FAILED : mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, start);
+
+	return memory == MAP_FAILED ? NULL : new_mr(pd, memory, length, iova, access);
+}
+
+/* Memory of a GPU as a descriptor; -1 for the host's. */
+static int gpu_range(uint64_t address, size_t length)
+{
+	const char *name = getenv("RAILSCOPE_CUDA");
+	void *cuda = name ? dlopen(name, RTLD_NOW | RTLD_NOLOAD) : NULL;
+	int (*range)(uint64_t, size_t) = cuda ? (int (*)(uint64_t, size_t))dlsym(cuda, "standin_cuda_range") : NULL;
+
+	return range ? range(address, length) : -1;
+}
+
+struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned int access)
+{
+	struct ibv_mr *mr = NULL;
+	int fd = gpu_range((uintptr_t)addr, length);
+
+	if (reg_mr_errno || iova != (uintptr_t)addr)
+		errno = reg_mr_errno ? reg_mr_errno : EINVAL;
+	else if (fd < 0)
+		mr = new_mr(pd, addr, length, iova, access);
+	else if (getenv("STANDIN_PEERMEM"))
+		mr = map_mr(pd, fd, length, iova, access);
+	else
+		errno = EFAULT;
+	if (fd >= 0) {
+		int kept = errno;
+		close(fd);
+		errno = kept;
+	}
+	return mr;
+}
+
+#ifndef NO_DMABUF_MR
+struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd, int access)
+{
+	const char *refused = getenv("STANDIN_DMABUF");
+
+	if (refused || offset) {
+		errno = refused ? atoi(refused) : EINVAL;
+		return NULL;
+	}
+	return map_mr(pd, fd, length, iova, access);
+}
+#endif
 
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
 {

@@ -1,5 +1,6 @@
 //! What goes wrong with verbs, and what usually causes it.
 
+use crate::ffi::cuda::NoExport;
 use std::io;
 
 /// A failure of the verbs library, with the device, the call, the cause and what to do.
@@ -33,6 +34,14 @@ pub enum Error {
         /// Empty, or `; ` and what usually causes it and what to do.
         hint: String,
     },
+    /// No way to register memory of a GPU works.
+    #[error("{device}: {refused}")]
+    Gpu {
+        /// RDMA device.
+        device: String,
+        /// What each way lacks.
+        refused: Box<GpuRefused>,
+    },
     /// The device cannot do what is asked.
     #[error("{device}: {reason}")]
     Limit {
@@ -41,6 +50,51 @@ pub enum Error {
         /// What was asked, and what the device can.
         reason: String,
     },
+}
+
+/// Why memory of a GPU cannot be registered, by each way.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the memory of {gpu} cannot be registered: as a dmabuf: {dmabuf}; through peer memory: ibv_reg_mr: {peermem}"
+)]
+pub struct GpuRefused {
+    /// The GPU, for people.
+    pub gpu: String,
+    /// Why not as a dmabuf.
+    pub dmabuf: NoDmabuf,
+    /// What `ibv_reg_mr` said to an address of the GPU; EFAULT where no peer-memory module is loaded.
+    pub peermem: io::Error,
+}
+
+/// Why memory of a GPU cannot be registered as a dmabuf.
+#[derive(Debug, thiserror::Error)]
+pub enum NoDmabuf {
+    /// libibverbs is too old.
+    #[error("libibverbs has no ibv_reg_dmabuf_mr (rdma-core 34 and later have)")]
+    OldLibrary,
+    /// The GPU's driver gives none.
+    #[error(transparent)]
+    NoExport(#[from] NoExport),
+    /// The kernel or the RDMA driver refuses it.
+    #[error("ibv_reg_dmabuf_mr: {cause}{}", refusal(cause))]
+    Refused {
+        /// What the system said.
+        cause: io::Error,
+    },
+}
+
+/// What a refused dmabuf usually means. Source: `ib_umem_dmabuf_get` and the kernel's `drivers/infiniband`, which take
+/// one since Linux 5.12, and each driver since its own version.
+fn refusal(cause: &io::Error) -> &'static str {
+    match cause.raw_os_error() {
+        Some(libc::EOPNOTSUPP | libc::EPROTONOSUPPORT | libc::ENOSYS) => {
+            " (the kernel, from 5.12 on, or this RDMA driver takes no dmabuf)"
+        }
+        Some(libc::ENOMEM) => {
+            " (the device cannot map so much, or the GPU's BAR1 is full: see nvidia-smi -q)"
+        }
+        _ => "",
+    }
 }
 
 impl Error {

@@ -1,15 +1,15 @@
 //! The library itself: opened at first use, kept for the life of the program.
 
 use super::Error;
+use crate::ffi::loading::{NotLoaded, load};
 use libc::{c_char, c_int, c_uint, c_void};
 use rdma_sys::{
     ibv_comp_channel, ibv_context, ibv_cq, ibv_device, ibv_device_attr, ibv_gid, ibv_gid_entry, ibv_mr,
     ibv_pd, ibv_port_attr, ibv_qp, ibv_qp_attr, ibv_qp_init_attr,
 };
-use std::ffi::OsString;
 use std::sync::OnceLock;
 
-/// Names another library file, for tests. Not looked at in a set-uid or otherwise privileged process.
+/// Names another library file, for tests.
 const OVERRIDE: &str = "RAILSCOPE_IBVERBS";
 
 /// The soname that rdma-core has had since 2005.
@@ -25,6 +25,10 @@ macro_rules! table {
             pub(super) ibv_reg_mr_iova2: Option<
                 unsafe extern "C" fn(*mut ibv_pd, *mut c_void, usize, u64, c_uint) -> *mut ibv_mr,
             >,
+            /// Since rdma-core 34.
+            pub(super) ibv_reg_dmabuf_mr: Option<
+                unsafe extern "C" fn(*mut ibv_pd, u64, usize, u64, c_int, c_int) -> *mut ibv_mr,
+            >,
             /// Since rdma-core 32; the header's `ibv_query_gid_table` is an inline function around it.
             pub(super) ibv_query_gid_table: Option<
                 unsafe extern "C" fn(*mut ibv_context, *mut ibv_gid_entry, usize, u32, usize) -> isize,
@@ -39,6 +43,7 @@ macro_rules! table {
                     Ok(Self {
                         $($name: *library.get(concat!(stringify!($name), "\0").as_bytes())?,)*
                         ibv_reg_mr_iova2: library.get(b"ibv_reg_mr_iova2\0").ok().map(|symbol| *symbol),
+                        ibv_reg_dmabuf_mr: library.get(b"ibv_reg_dmabuf_mr\0").ok().map(|symbol| *symbol),
                         ibv_query_gid_table: library.get(b"_ibv_query_gid_table\0").ok().map(|symbol| *symbol),
                     })
                 }
@@ -75,36 +80,8 @@ table! {
 ///
 /// It is not installed, or is no libibverbs. The answer is the same for the life of the program.
 pub(super) fn library() -> Result<&'static Library, Error> {
-    static LIBRARY: OnceLock<Result<Library, (String, String)>> = OnceLock::new();
-    LIBRARY
-        .get_or_init(|| {
-            let path = path();
-            open(&path).map_err(|error| (path.to_string_lossy().into_owned(), reason(&error)))
-        })
-        .as_ref()
-        .map_err(|(path, reason)| Error::Library { path: path.clone(), reason: reason.clone() })
-}
-
-fn path() -> OsString {
-    // SAFETY: - getauxval has no obligations; an entry that is absent gives 0
-    let privileged = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
-    let named = if privileged { None } else { std::env::var_os(OVERRIDE) };
-    named.filter(|path| !path.is_empty()).unwrap_or_else(|| SONAME.into())
-}
-
-fn open(path: &OsString) -> Result<Library, libloading::Error> {
-    // SAFETY: - the initialisers of libibverbs have no precondition
-    //         - it is never closed (`forget`), so no function outlives its code
-    unsafe {
-        let library = libloading::os::unix::Library::open(Some(path), libc::RTLD_NOW | libc::RTLD_LOCAL)?;
-        let table = Library::resolve(&library);
-        std::mem::forget(library);
-        table
-    }
-}
-
-/// What the loader said; libloading's own text is only "dlopen failed".
-fn reason(error: &libloading::Error) -> String {
-    use std::error::Error as _;
-    error.source().map_or_else(|| error.to_string(), ToString::to_string)
+    static LIBRARY: OnceLock<Result<Library, NotLoaded>> = OnceLock::new();
+    let library = LIBRARY.get_or_init(|| load(OVERRIDE, SONAME, Library::resolve)).as_ref();
+    library
+        .map_err(|NotLoaded { path, reason }| Error::Library { path: path.clone(), reason: reason.clone() })
 }

@@ -2,7 +2,9 @@
 
 use super::context::{Context, Open};
 use super::error::Error;
-use crate::ffi::pages::Pages;
+use super::gpu_region;
+use crate::ffi::buffer::Buffer;
+use crate::model::Registered;
 use rdma_sys::{ibv_access_flags, ibv_mr, ibv_pd};
 use std::sync::Arc;
 
@@ -59,20 +61,49 @@ pub enum RelaxedOrdering {
 pub struct Region {
     domain: Arc<Domain>,
     mr: *mut ibv_mr,
-    pages: Pages,
+    buffer: Buffer,
     relaxed_ordering: RelaxedOrdering,
+    registered: Option<Registered>,
 }
 
 // SAFETY: - verbs objects may be used from any thread; see `Open`
 unsafe impl Send for Region {}
-// SAFETY: - as above; the memory is only read, with volatile reads
+// SAFETY: - as above; the memory is only read: the host's with volatile reads, a GPU's by its driver
 unsafe impl Sync for Region {}
 
 impl Drop for Region {
     fn drop(&mut self) {
         // SAFETY: - the region is live; rings that use it hold an Arc of it and are gone
-        //         - `pages` is unmapped after this: fields are dropped after this body
+        //         - `buffer` is freed after this: fields are dropped after this body
         unsafe { (self.domain.open.calls.ibv_dereg_mr)(self.mr) };
+    }
+}
+
+/// What a device and the peer may do with registered memory.
+pub(super) const ACCESS: u32 = ibv_access_flags::IBV_ACCESS_LOCAL_WRITE.0
+    | ibv_access_flags::IBV_ACCESS_REMOTE_READ.0
+    | ibv_access_flags::IBV_ACCESS_REMOTE_WRITE.0;
+
+/// Registers memory by its address; null, and `errno` set, where that fails.
+///
+/// # Safety
+///
+/// `bytes` bytes at `address` are this process's, or a GPU's, for as long as the registration lives.
+pub(super) unsafe fn mr_of_address(
+    domain: &Domain,
+    address: u64,
+    bytes: usize,
+) -> (*mut ibv_mr, RelaxedOrdering) {
+    let library = domain.open.calls;
+    let at = std::ptr::without_provenance_mut(usize::try_from(address).unwrap_or(usize::MAX));
+    if let Some(register) = library.ibv_reg_mr_iova2 {
+        let access = ACCESS | ibv_access_flags::IBV_ACCESS_RELAXED_ORDERING.0;
+        // SAFETY: - the domain is live; of the memory the caller says so
+        (unsafe { register(domain.pd, at, bytes, address, access) }, RelaxedOrdering::Asked)
+    } else {
+        // SAFETY: - as above
+        let mr = unsafe { (library.ibv_reg_mr)(domain.pd, at, bytes, ACCESS.cast_signed()) };
+        (mr, RelaxedOrdering::NotSupported)
     }
 }
 
@@ -84,27 +115,26 @@ impl ProtectionDomain {
     ///
     /// # Errors
     ///
-    /// `ibv_reg_mr` failed; ENOMEM is mostly the locked-memory limit, which the error then names.
-    pub fn register(&self, pages: Pages) -> Result<Region, Error> {
-        let library = self.0.open.calls;
-        let access = ibv_access_flags::IBV_ACCESS_LOCAL_WRITE.0
-            | ibv_access_flags::IBV_ACCESS_REMOTE_READ.0
-            | ibv_access_flags::IBV_ACCESS_REMOTE_WRITE.0;
-        let (address, bytes) = (pages.address(), pages.len());
-        let (mr, relaxed_ordering) = if let Some(register) = library.ibv_reg_mr_iova2 {
-            let access = access | ibv_access_flags::IBV_ACCESS_RELAXED_ORDERING.0;
-            // SAFETY: - the domain is live; the pages are mapped for as long as the region, which owns them
-            let mr = unsafe { register(self.0.pd, address.cast(), bytes, address as u64, access) };
-            (mr, RelaxedOrdering::Asked)
-        } else {
-            // SAFETY: - as above
-            let mr = unsafe { (library.ibv_reg_mr)(self.0.pd, address.cast(), bytes, access.cast_signed()) };
-            (mr, RelaxedOrdering::NotSupported)
+    /// `ibv_reg_mr` failed; ENOMEM is mostly the locked-memory limit, which the error then names. Of a GPU's memory:
+    /// none of the ways works, and what each one lacks.
+    pub fn register(&self, buffer: impl Into<Buffer>) -> Result<Region, Error> {
+        let domain = Arc::clone(&self.0);
+        let buffer = buffer.into();
+        let (mr, relaxed_ordering, registered) = match &buffer {
+            Buffer::Host(pages) => {
+                // SAFETY: - the pages are mapped for as long as the region, which owns them
+                let (mr, relaxed) = unsafe { mr_of_address(&domain, pages.address() as u64, pages.len()) };
+                if mr.is_null() {
+                    return Err(Error::last(&domain.open.device, "ibv_reg_mr"));
+                }
+                (mr, relaxed, None)
+            }
+            Buffer::Gpu(memory) => {
+                let (mr, relaxed, way) = gpu_region::register(&domain, memory)?;
+                (mr, relaxed, Some(way))
+            }
         };
-        if mr.is_null() {
-            return Err(Error::last(&self.0.open.device, "ibv_reg_mr"));
-        }
-        Ok(Region { domain: Arc::clone(&self.0), mr, pages, relaxed_ordering })
+        Ok(Region { domain, mr, buffer, relaxed_ordering, registered })
     }
 }
 
@@ -112,7 +142,7 @@ impl Region {
     /// Virtual address, as the peer must name it.
     #[must_use]
     pub fn address(&self) -> u64 {
-        self.pages.address() as u64
+        self.buffer.address()
     }
 
     /// Key with which the peer may use it.
@@ -130,8 +160,14 @@ impl Region {
 
     /// The memory, to look at.
     #[must_use]
-    pub fn pages(&self) -> &Pages {
-        &self.pages
+    pub fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    /// In which way memory of a GPU was made known to the device; `None` of the host's memory.
+    #[must_use]
+    pub fn registered(&self) -> Option<Registered> {
+        self.registered
     }
 
     /// Whether relaxed ordering was asked for.

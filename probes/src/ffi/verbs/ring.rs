@@ -56,7 +56,7 @@ impl Ring {
         let length =
             u32::try_from(bytes).map_err(|_| limit(format!("a message of {bytes} bytes is too large")))?;
         let end = |request: &Request| request.local_offset.checked_add(bytes);
-        if !requests.iter().all(|r| end(r).is_some_and(|end| end <= region.pages().len() as u64)) {
+        if !requests.iter().all(|r| end(r).is_some_and(|end| end <= region.buffer().len() as u64)) {
             return Err(limit("a request lies outside its buffer".to_owned()));
         }
         let opcode = match op {

@@ -1,0 +1,266 @@
+//! Memory of a GPU, over stand-ins for libcuda and libibverbs.
+//!
+//! Each test runs in a process of its own (this binary, started again for that one test), because both libraries are
+//! chosen, and what they lack is set, by the environment.
+
+use probes::ffi::cuda::{self, DeviceMemory, Gpu};
+use probes::ffi::verbs::Context;
+use probes::model::Registered;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, OnceLock};
+
+/// Set in the process that runs a test's body.
+const INSIDE: &str = "STANDIN_INSIDE";
+
+struct Libraries {
+    directory: tempfile::TempDir,
+}
+
+impl Libraries {
+    /// Compiled once per run.
+    fn compiled() -> &'static Self {
+        static LIBRARIES: OnceLock<Libraries> = OnceLock::new();
+        LIBRARIES.get_or_init(|| {
+            let libraries = Self { directory: tempfile::tempdir().unwrap() };
+            compile("cuda.c", &[], &libraries.path("cuda"));
+            compile("verbs.c", &[], &libraries.path("verbs"));
+            compile("verbs.c", &["-DNO_DMABUF_MR"], &libraries.path("old-verbs"));
+            libraries
+        })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(format!("{name}.so"))
+    }
+}
+
+fn compile(source: &str, flags: &[&str], library: &Path) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/standin").join(source);
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-Wall", "-Werror", "-O1", "-shared", "-fPIC", "-pthread"]).args(flags).arg("-o");
+    let done = gcc
+        .args([library, &source])
+        .status()
+        .expect("these tests need gcc and the headers of libibverbs-dev");
+    assert!(
+        done.success(),
+        "gcc could not compile {}; are the headers of libibverbs-dev there?",
+        source.display()
+    );
+}
+
+/// Runs `body` in a process that has the stand-ins for its libraries. `test` is the name of the calling test.
+fn over_the_stand_ins(test: &str, environment: &[(&str, &str)], body: fn()) {
+    if std::env::var_os(INSIDE).is_some() {
+        return body();
+    }
+    let libraries = Libraries::compiled();
+    let old = environment.iter().any(|(name, _)| *name == OLD_VERBS.0);
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(INSIDE, "1");
+    child.env_remove("CUDA_VISIBLE_DEVICES");
+    child.env("RAILSCOPE_CUDA", libraries.path("cuda"));
+    child.env("RAILSCOPE_IBVERBS", libraries.path(if old { "old-verbs" } else { "verbs" }));
+    let output = child.envs(environment.iter().copied()).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+}
+
+/// Asks for a libibverbs from before dmabuf.
+const OLD_VERBS: (&str, &str) = ("OLD_VERBS", "1");
+
+fn memory(bytes: usize) -> DeviceMemory {
+    DeviceMemory::allocate(Arc::new(Gpu::open(1).unwrap()), bytes).unwrap()
+}
+
+/// In which way memory of GPU 1 is registered on the first device, or why it cannot be.
+fn registered() -> Result<Option<Registered>, String> {
+    let domain = Context::open("stand0").unwrap().protection_domain().unwrap();
+    let region = domain.register(memory(100_000)).map_err(|error| error.to_string())?;
+    Ok(region.registered())
+}
+
+fn refusal() -> String {
+    registered().unwrap_err()
+}
+
+#[test]
+fn cuda_tells_what_a_gpu_is() {
+    over_the_stand_ins("cuda_tells_what_a_gpu_is", &[("STANDIN_CUDA_MEMORY", "85899345920")], || {
+        let facts = cuda::facts(1).unwrap();
+        assert_eq!(facts.label(), "GPU 1 (Stand-in H100, 0000:1c:00.0)");
+        assert_eq!((facts.memory_bytes, facts.driver_cuda), (80 << 30, (12, 4)));
+        assert_eq!((facts.gpudirect, facts.dmabuf), (Some(true), Some(true)));
+    });
+}
+
+#[test]
+fn a_driver_that_cannot_be_asked_for_dmabuf_says_nothing_of_it() {
+    let old = [("STANDIN_CUDA_VERSION", "11040")];
+    over_the_stand_ins("a_driver_that_cannot_be_asked_for_dmabuf_says_nothing_of_it", &old, || {
+        let facts = cuda::facts(0).unwrap();
+        assert_eq!((facts.dmabuf, facts.driver_cuda), (None, (11, 4)));
+    });
+}
+
+#[test]
+fn what_is_copied_to_a_gpu_comes_back_and_whole_pages_are_taken() {
+    over_the_stand_ins("what_is_copied_to_a_gpu_comes_back_and_whole_pages_are_taken", &[], || {
+        let mut memory = memory(100_000);
+        assert_eq!((memory.len(), memory.address() % 65_536), (131_072, 0));
+        memory.copy_in(3, &[7, 8, 9]).unwrap();
+        let mut words = [0; 4];
+        memory.copy_out(2, &mut words).unwrap();
+        assert_eq!(words, [0, 7, 8, 9]);
+        // freed on another thread, where no context is current
+        std::thread::spawn(move || drop(memory)).join().unwrap();
+    });
+}
+
+#[test]
+fn a_gpu_that_is_not_there_is_named_with_those_that_are() {
+    over_the_stand_ins("a_gpu_that_is_not_there_is_named_with_those_that_are", &[], || {
+        assert_eq!(
+            Gpu::open(7).unwrap_err().to_string(),
+            "there is no GPU 7: CUDA counts GPU 0 (Stand-in H100, 0000:1b:00.0), GPU 1 (Stand-in H100, 0000:1c:00.0)"
+        );
+    });
+}
+
+#[test]
+fn gpus_that_are_hidden_are_said_to_be() {
+    let hidden = [("STANDIN_CUDA_GPUS", "1"), ("CUDA_VISIBLE_DEVICES", "3")];
+    over_the_stand_ins("gpus_that_are_hidden_are_said_to_be", &hidden, || {
+        let said = Gpu::open(1).unwrap_err().to_string();
+        assert!(
+            said.ends_with("GPU 0 (Stand-in H100, 0000:1b:00.0) (CUDA_VISIBLE_DEVICES=3 hides the others)"),
+            "{said}"
+        );
+    });
+}
+
+#[test]
+fn a_machine_without_a_gpu_is_one_error() {
+    over_the_stand_ins("a_machine_without_a_gpu_is_one_error", &[("STANDIN_CUDA_GPUS", "0")], || {
+        let said = Gpu::open(0).unwrap_err().to_string();
+        assert!(
+            said.starts_with(
+                "cuInit: CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected); no GPU is visible"
+            ),
+            "{said}"
+        );
+    });
+}
+
+#[test]
+fn a_machine_without_the_driver_is_told_what_to_install() {
+    let nowhere = [("RAILSCOPE_CUDA", "/nowhere/libcuda.so.1")];
+    over_the_stand_ins("a_machine_without_the_driver_is_told_what_to_install", &nowhere, || {
+        let said = Gpu::open(0).unwrap_err().to_string();
+        assert!(
+            said.starts_with("/nowhere/libcuda.so.1: ")
+                && said.contains("needs the NVIDIA driver: install it"),
+            "{said}"
+        );
+    });
+}
+
+#[test]
+fn a_gpu_that_is_full_says_so() {
+    over_the_stand_ins("a_gpu_that_is_full_says_so", &[("STANDIN_CUDA_MEMORY", "1048576")], || {
+        let gpu = Arc::new(Gpu::open(0).unwrap());
+        let error = DeviceMemory::allocate(gpu.clone(), 1 << 20).unwrap_err().to_string();
+        assert!(
+            error.starts_with(
+                "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory); the GPU's memory is taken"
+            ),
+            "{error}"
+        );
+        assert!(DeviceMemory::allocate(gpu, usize::MAX).is_err());
+    });
+}
+
+#[test]
+fn a_dmabuf_comes_before_peer_memory() {
+    over_the_stand_ins("a_dmabuf_comes_before_peer_memory", &[("STANDIN_PEERMEM", "1")], || {
+        assert_eq!(registered(), Ok(Some(Registered::Dmabuf)));
+    });
+}
+
+#[test]
+fn without_a_dmabuf_peer_memory_does() {
+    let peermem = [("STANDIN_PEERMEM", "1"), ("STANDIN_CUDA_NO_DMABUF", "1")];
+    over_the_stand_ins("without_a_dmabuf_peer_memory_does", &peermem, || {
+        assert_eq!(registered(), Ok(Some(Registered::Peermem)));
+    });
+}
+
+#[test]
+fn proprietary_kernel_modules_export_nothing() {
+    over_the_stand_ins(
+        "proprietary_kernel_modules_export_nothing",
+        &[("STANDIN_CUDA_NO_DMABUF", "1")],
+        || {
+            assert_eq!(
+                refusal(),
+                "stand0: the memory of GPU 1 (Stand-in H100, 0000:1c:00.0) cannot be registered: as a dmabuf: the NVIDIA driver \
+             exports none for this GPU (only its open kernel modules do, from 515 on); through peer memory: ibv_reg_mr: Bad \
+             address (os error 14)"
+            );
+        },
+    );
+}
+
+#[test]
+fn a_driver_from_before_dmabuf_is_named() {
+    over_the_stand_ins("a_driver_from_before_dmabuf_is_named", &[("STANDIN_CUDA_VERSION", "11060")], || {
+        let said = refusal();
+        assert!(
+            said.contains("as a dmabuf: the NVIDIA driver speaks CUDA 11.6, and dmabuf came with 11.7"),
+            "{said}"
+        );
+    });
+}
+
+#[test]
+fn an_export_that_fails_has_cudas_name_for_it() {
+    over_the_stand_ins(
+        "an_export_that_fails_has_cudas_name_for_it",
+        &[("STANDIN_CUDA_EXPORT", "801")],
+        || {
+            let said = refusal();
+            assert!(
+            said.contains("as a dmabuf: cuMemGetHandleForAddressRange: CUDA_ERROR_NOT_SUPPORTED (operation not supported);"),
+            "{said}"
+        );
+        },
+    );
+}
+
+#[test]
+fn an_old_rdma_core_is_named() {
+    over_the_stand_ins("an_old_rdma_core_is_named", &[OLD_VERBS], || {
+        let said = refusal();
+        assert!(
+            said.contains("as a dmabuf: libibverbs has no ibv_reg_dmabuf_mr (rdma-core 34 and later have);"),
+            "{said}"
+        );
+    });
+}
+
+#[test]
+fn a_kernel_or_rdma_driver_without_dmabuf_is_named() {
+    // 95 = EOPNOTSUPP
+    over_the_stand_ins(
+        "a_kernel_or_rdma_driver_without_dmabuf_is_named",
+        &[("STANDIN_DMABUF", "95")],
+        || {
+            let said = refusal();
+            assert!(
+            said.contains("ibv_reg_dmabuf_mr: Operation not supported (os error 95) (the kernel, from 5.12 on, or this RDMA"),
+            "{said}"
+        );
+        },
+    );
+}

@@ -125,6 +125,16 @@ pub struct ServeArgs {
     pub common: Common,
 }
 
+/// What carries the bytes of a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Carrier {
+    /// RDMA.
+    #[default]
+    Verbs,
+    /// TCP connections from the rails' own addresses.
+    Tcp,
+}
+
 /// Flags of `load`. Names and short forms are perftest's where it has them.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = TRIALS)]
@@ -141,6 +151,9 @@ pub struct LoadArgs {
     /// End each rail after N operations, counted after the warm-up (perftest counts them per queue pair)
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub operations: Option<u64>,
+    /// What carries the bytes: verbs (RDMA), or tcp: a functional check on any host, never a performance figure
+    #[arg(long, value_enum, default_value_t, value_name = "NAME")]
+    pub transport: Carrier,
     /// The peer, and how it is loaded.
     #[command(flatten)]
     pub knobs: LoadKnobs,

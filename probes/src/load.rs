@@ -25,6 +25,7 @@ mod pattern;
 mod placement;
 mod rail;
 mod running;
+mod tcp;
 mod thread;
 mod unit;
 mod verbs;
@@ -36,6 +37,7 @@ pub use latency::Histogram;
 pub use opening::{Opening, open};
 pub use params::{Memory, Params, Place, Shape, Transport, WorkingSet};
 pub use running::{Running, RunningLoad};
+pub use tcp::TcpEnd;
 pub use unit::Unit;
 
 use std::collections::BTreeMap;
@@ -57,7 +59,8 @@ pub struct Pumped {
 
 /// Traffic of one worker on one rail, owned by that worker's thread.
 pub trait LoadTransport: Send {
-    /// Refills the queues and reaps what is done. Never blocks, never allocates, makes no system call.
+    /// Refills the queues and reaps what is done. Never blocks, never allocates, and over verbs makes no system
+    /// call; over TCP it makes some for each connection.
     ///
     /// # Errors
     ///

@@ -65,8 +65,11 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
 fn introduction(connected: &Connected) -> Vec<String> {
     let read_depths = connected.read_depths();
     let mut lines = connected.agreed.introduction(&read_depths);
-    lines.push("the same with perftest, all at once:".to_owned());
-    for command in perftest::commands(&connected.agreed, &read_depths) {
+    let commands = perftest::commands(&connected.agreed, &read_depths);
+    if !commands.is_empty() {
+        lines.push("the same with perftest, all at once:".to_owned());
+    }
+    for command in commands {
         lines.extend(command.lines().map(|line| format!("  {line}")));
     }
     lines

@@ -10,9 +10,13 @@ use super::message::{Hello, Message, Plan};
 use super::offer::{Offer, listed};
 use super::target::Target;
 use crate::GENERATED_BY;
-use probes::load::{Params, Role};
+use probes::load::{Params, Role, Transport};
 use std::net::IpAddr;
 use std::sync::Arc;
+
+/// What a load over TCP is, in one line.
+const FUNCTIONAL_CHECK: &str = "over TCP from the rails' own addresses, every byte checked: a functional check, not a \
+                                performance figure";
 
 /// What was agreed with the peer before anything moved.
 #[derive(Clone, Debug)]
@@ -45,6 +49,9 @@ impl Agreed {
         let host = &self.peer.host;
         let here = if self.loopback { ", which is this machine: loopback, no fabric" } else { "" };
         let mut lines = vec![format!("reading {} from {host} ({}){here}", self.plan.amount(), self.address)];
+        if params.transport == Transport::Tcp {
+            lines.push(FUNCTIONAL_CHECK.to_owned());
+        }
         for pair in &self.matching.pairs {
             if let (Some(our), Some(their)) = (self.ours.get(pair.ours), self.theirs.get(pair.theirs)) {
                 lines.push(format!("  {our} <- {their} ({})", pair.by));

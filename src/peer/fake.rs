@@ -112,6 +112,7 @@ impl Opened for FakeOpened {
                         rkey: 1,
                         bytes,
                     }),
+                    tcp: None,
                 })
             })
             .collect()

@@ -2,7 +2,7 @@
 
 use super::agreement::Agreed;
 use super::offer::Offer;
-use probes::load::{Place, Unit};
+use probes::load::{Place, Transport, Unit};
 use probes::model::{LinkLayer, RailId};
 use std::fmt::Write;
 
@@ -10,12 +10,15 @@ use std::fmt::Write;
 const FIRST_PORT: usize = 18515;
 
 /// For each thread of each pair of rails the command for the peer and the one for this host: perftest has one thread
-/// a process.
+/// a process. None for a load over TCP.
 ///
 /// `read_depths` is what our devices use; what is not in it is left to perftest.
 #[must_use]
 pub fn commands(agreed: &Agreed, read_depths: &[(String, Option<u32>)]) -> Vec<String> {
     let params = &agreed.plan.params;
+    if params.transport != Transport::Verbs {
+        return Vec::new();
+    }
     let shares: Vec<u32> = Unit::all(&[RailId(0)], params).map(|unit| unit.qps).collect();
     let commands = agreed.matching.pairs.iter().flat_map(|pair| shares.iter().map(move |qps| (pair, *qps)));
     let lines = commands.enumerate().filter_map(|(at, (pair, qps))| {

@@ -170,6 +170,7 @@ impl Plan {
         within("chain", p.chain.unwrap_or(1).into(), MOST_DEPTH.into())?;
         within("completion moderation", p.cq_mod.unwrap_or(1).into(), MOST_DEPTH.into())?;
         within("read depth", p.read_depth.unwrap_or(1).into(), MOST_READ_DEPTH.into())?;
+        p.check_transport()?;
         within("operations", p.operations.unwrap_or(1), u64::MAX)?;
         within("timeout", p.timeout.into(), 31)?;
         match p.path_mtu {
@@ -255,7 +256,7 @@ mod tests {
     use crate::peer::fake;
     use crate::peer::matching::matching;
     use crate::peer::message::{Plan, Slot};
-    use probes::load::{Params, Place, Role};
+    use probes::load::{Params, Place, Role, Transport};
 
     fn plan() -> Plan {
         let (ours, theirs) = (fake::end("n1", 1).offers, fake::end("n2", 2).offers);
@@ -316,6 +317,12 @@ mod tests {
         assert_eq!(plan.position(Slot { line: 0, worker: 3 }), None);
         assert_eq!(plan.position(Slot { line: 2, worker: 0 }), None);
         assert_eq!(plan.amount(), "64K x 4 queue pairs and 3 threads a rail");
+    }
+
+    #[test]
+    fn a_hostile_plan_cannot_ask_tcp_for_what_only_rdma_can() {
+        let said = said(|p| (p.params.transport, p.params.leg) = (Transport::Tcp, Some(1)));
+        assert_eq!(said, "--leg and --transport tcp: only --transport verbs can do that");
     }
 
     #[test]

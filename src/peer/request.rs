@@ -2,8 +2,8 @@
 
 use super::plan::too_few_qps;
 use super::target::Target;
-use crate::cli::{LoadArgs, LoadKnobs};
-use probes::load::{Params, Place};
+use crate::cli::{Carrier, LoadArgs, LoadKnobs};
+use probes::load::{Params, Place, Transport};
 use probes::model::CpuSet;
 
 /// The parameters that the flags ask for.
@@ -16,6 +16,10 @@ pub fn params(args: &LoadArgs) -> Result<Params, String> {
         return Err("--operations (-n) and --for (-D): both say when the load ends; give one".to_owned());
     }
     let params = Params {
+        transport: match args.transport {
+            Carrier::Verbs => Transport::Verbs,
+            Carrier::Tcp => Transport::Tcp,
+        },
         workers: args.workers,
         qps: args.qps,
         size_bytes: args.size.0,
@@ -23,6 +27,7 @@ pub fn params(args: &LoadArgs) -> Result<Params, String> {
         duration_s: args.common.duration.map(|period| period.0.as_secs_f64()),
         ..knobs(&args.knobs)?
     };
+    params.check_transport()?;
     if params.workers > params.qps { Err(too_few_qps(&params)) } else { Ok(params) }
 }
 
@@ -90,7 +95,7 @@ mod tests {
     use super::{params, place};
     use crate::cli::{Cli, Command};
     use clap::Parser;
-    use probes::load::{Params, Place};
+    use probes::load::{Params, Place, Transport};
 
     fn asked(flags: &str) -> Result<Params, String> {
         let cli = Cli::try_parse_from(format!("railscope load n2 {flags}").split_whitespace());
@@ -126,6 +131,8 @@ mod tests {
             }
         );
         assert_eq!(asked("").unwrap(), Params::default());
+        let over_tcp = asked("--transport tcp").unwrap();
+        assert_eq!(over_tcp, Params { transport: Transport::Tcp, ..Params::default() });
         assert_eq!(asked("-n 1000").unwrap(), Params { operations: Some(1000), ..Params::default() });
     }
 

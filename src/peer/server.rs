@@ -6,7 +6,7 @@ use super::joining::join;
 use super::link::{Link, printable};
 use super::message::{Hello, Message, Plan, Progress};
 use super::offer::listed;
-use probes::load::Role;
+use probes::load::{Role, Transport};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::net::{TcpListener, TcpStream};
@@ -185,8 +185,12 @@ impl Server {
         let is_here = self.end.me.is_same_machine(hello) == Some(true);
         let here = if is_here { " (this machine: loopback, no fabric)" } else { "" };
         let rails: Vec<&str> = plan.ports(Role::Target).map(|p| p.device.as_str()).collect();
+        let over = match plan.params.transport {
+            Transport::Verbs => "",
+            Transport::Tcp => " over TCP (a functional check)",
+        };
         self.tell(&format!(
-            "{}: reads {} from {}{here}",
+            "{}: reads {} from {}{over}{here}",
             link.peer(),
             plan.amount(),
             listed(&rails, "no rail")

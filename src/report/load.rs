@@ -14,8 +14,10 @@ pub struct LoadBlock {
     pub origin: LoadOrigin,
     /// `read` or `write`.
     pub op: LoadOp,
-    /// `verbs` or `sim`; null for a described load.
+    /// `verbs`, `tcp` or `sim`; null for a described load.
     pub transport: Option<String>,
+    /// Whether it went over TCP: not a performance figure.
+    pub functional_check: bool,
     /// Whether the traffic was simulated.
     pub simulated: bool,
     /// Whether the peer was this host.
@@ -141,6 +143,7 @@ impl LoadBlock {
             origin: load.origin,
             op: load.op,
             transport: load.transport.clone(),
+            functional_check: load.is_functional_check(),
             simulated,
             loopback: load.loopback,
             devices: devices(load, timeline),

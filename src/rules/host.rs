@@ -1,6 +1,6 @@
 //! `memlock`, `numa-unknown`, `loopback`: what the host or the peer makes of any measurement.
 
-use super::means::latest_load;
+use super::means::{latest_load, newest_load};
 use super::wording::{list, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
@@ -104,7 +104,7 @@ fn numa_unknown(topology: &Topology) -> Option<Finding> {
 }
 
 fn loopback(topology: &Topology, timeline: &Timeline) -> Option<Finding> {
-    let load = latest_load(timeline).filter(|load| load.loopback)?;
+    let load = newest_load(timeline).filter(|load| load.loopback)?;
     let devices: Vec<&str> = if load.devices.is_empty() {
         topology.rails.iter().map(|r| r.device.as_str()).collect()
     } else {

@@ -29,8 +29,11 @@ pub(super) struct UnderLoad {
 }
 
 impl UnderLoad {
-    /// Sum of one rail.
+    /// Sum of one rail; nothing of a session with a load over TCP.
     pub(super) fn of(timeline: &HostTimeline, rail: RailId, over: Over) -> Self {
+        if timeline.sums().functional_check {
+            return Self::default();
+        }
         match over {
             Over::Session => timeline.sums().rails.get(rail.0).map_or_else(Self::default, |sums| Self {
                 load: sums.load,
@@ -111,14 +114,22 @@ pub(super) fn counted(timeline: &HostTimeline, id: RailId, over: Over) -> LegSum
 }
 
 /// The load of the newest frame in the last minute that had one.
-pub(super) fn latest_load(timeline: &Timeline) -> Option<&Load> {
+pub(super) fn newest_load(timeline: &Timeline) -> Option<&Load> {
     timeline.local().frames().rev().find_map(|frame| frame.load.as_deref())
+}
+
+/// The same where it can be judged: a load over TCP says nothing about a rail.
+pub(super) fn latest_load(timeline: &Timeline) -> Option<&Load> {
+    newest_load(timeline).filter(|load| !load.is_functional_check())
 }
 
 /// Direction of the newest load; of a load longer ago, the direction in which more was counted.
 pub(super) fn load_direction(timeline: &Timeline) -> Option<LoadOp> {
     if let Some(load) = latest_load(timeline) {
         return Some(load.op);
+    }
+    if timeline.local().sums().functional_check {
+        return None;
     }
     let rails = &timeline.local().sums().rails;
     let loaded = rails.iter().any(|r| r.loaded_rx.count + r.loaded_tx.count + r.load.count > 0);

@@ -141,7 +141,9 @@ impl Tracker {
         let ns_since = |then: &Frame| frame.at_ns.saturating_sub(then.at_ns);
         if let Some(before) = before {
             own_load(&mut rates, before, frame, at);
-            let loaded = rates.measured || frame.load.as_ref().is_some_and(|load| described_on(load, device));
+            let is_check = frame.load.as_ref().is_some_and(|load| load.is_functional_check());
+            let loaded = (rates.measured && !is_check)
+                || frame.load.as_ref().is_some_and(|load| described_on(load, device));
             let since = &mut self.loaded_since[at];
             *since = loaded.then(|| since.unwrap_or(before.at_ns));
             rates.under_load = loaded;

@@ -136,6 +136,8 @@ pub struct Sums {
     pub workers: Vec<Measured>,
     /// Frames seen.
     pub frames: u64,
+    /// Whether a load over TCP was among it, whose rates prove nothing about a rail.
+    pub functional_check: bool,
     /// Time of the newest frame, nanoseconds.
     pub until_ns: u64,
 }
@@ -205,6 +207,7 @@ impl Sums {
         self.frames += 1;
         self.until_ns = frame.at_ns;
         measured::add(&mut self.workers, frame);
+        self.functional_check |= frame.load.as_ref().is_some_and(|load| load.is_functional_check());
         for (at, rail) in frame.rails.iter().enumerate() {
             let Some(known) = topology.rails.get(at) else {
                 continue;

@@ -153,6 +153,9 @@ fn describe(load: &Load, host: &HostTimeline, times: &str) -> String {
     let size = load.size_bytes.map(|bytes| format!(" {}", Size(bytes))).unwrap_or_default();
     let qps = load.qps.map(|qps| format!(" {times} {qps} QPs")).unwrap_or_default();
     let mut text = format!("{op}{size}{qps}");
+    if load.is_functional_check() {
+        text += " over TCP: functional check, not a performance figure";
+    }
     if load.loopback {
         text += ", loopback (not the fabric)";
     }

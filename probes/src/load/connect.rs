@@ -156,6 +156,7 @@ mod tests {
             max_initiator_depth: 128,
             max_responder_depth: 16,
             buffer: Some(RemoteBuffer { address: 0, rkey: 1, bytes: 4096 }),
+            tcp: None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! What two ends must know of each other before their queue pairs can talk.
 
+use super::TcpEnd;
 use crate::model::{GidType, LinkLayer};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv6Addr;
@@ -41,6 +42,9 @@ pub struct Endpoint {
     pub max_responder_depth: u32,
     /// Memory the other end may read and write; `None` of a reader.
     pub buffer: Option<RemoteBuffer>,
+    /// Its TCP address, of a load over TCP.
+    #[serde(default)]
+    pub tcp: Option<TcpEnd>,
 }
 
 /// Address of one queue pair.

@@ -4,7 +4,7 @@ use super::control::{Control, Worker, lock};
 use super::placement::{Here, Placement, places};
 use super::running::{Clock, Running};
 use super::thread::{Opened, Thread};
-use super::{Endpoint, LoadError, Params, Role, Unit};
+use super::{Endpoint, LoadError, Params, Role, Transport, Unit};
 use crate::bind;
 use crate::ffi::verbs::RelaxedOrdering;
 use crate::model::{self, Load, LoadOp, LoadOrigin, LoadTarget, Rail, RailId, Topology};
@@ -189,11 +189,12 @@ impl Opening {
                     qps: Some(unit.worker.unit.qps),
                     cpus,
                     buffer_node,
-                    read_depth: *read_depth,
+                    read_depth: read_depth.filter(|_| self.params.transport == Transport::Verbs),
                 }
             })
             .collect();
-        let is_read = self.params.op == LoadOp::Read;
+        let is_rdma = self.params.transport == Transport::Verbs;
+        let is_read = self.params.op == LoadOp::Read && is_rdma;
         let depths = connected.iter().filter_map(|(_, depth)| *depth);
         let device_depths =
             connected.iter().filter_map(|(unit, _)| Some(unit.facts.as_ref()?.endpoint.max_initiator_depth));
@@ -208,7 +209,7 @@ impl Opening {
         Load {
             origin: LoadOrigin::Ours,
             op: self.params.op,
-            transport: Some("verbs".to_owned()),
+            transport: Some(self.params.transport.to_string()),
             loopback,
             target: LoadTarget::Host,
             devices,
@@ -223,7 +224,7 @@ impl Opening {
             duration_s: self.params.duration_s,
             warmup_s: Some(self.params.warmup_s),
             workers,
-            relaxed_ordering: connected.iter().filter_map(relaxed).min(),
+            relaxed_ordering: connected.iter().filter_map(relaxed).min().filter(|_| is_rdma),
             perf_gaps: gaps.flatten().collect(),
             ..Load::default()
         }

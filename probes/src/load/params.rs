@@ -58,6 +58,15 @@ pub enum Transport {
     Tcp,
 }
 
+impl std::fmt::Display for Transport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Verbs => "verbs",
+            Self::Tcp => "tcp",
+        })
+    }
+}
+
 /// Which worker posts on which rail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -122,6 +131,36 @@ pub struct Params {
     pub warmup_s: f64,
     /// Seconds measured; `None` until stopped.
     pub duration_s: Option<f64>,
+}
+
+impl Params {
+    /// Good operations after which one worker of a rail is done.
+    pub(super) fn share_of_operations(&self) -> Option<u64> {
+        self.operations.map(|all| all.div_ceil(u64::from(self.workers.max(1))))
+    }
+
+    /// Refuses what the transport cannot do.
+    ///
+    /// # Errors
+    ///
+    /// In words: the flag, and what to leave out.
+    pub fn check_transport(&self) -> Result<(), String> {
+        if self.transport == Transport::Verbs {
+            return Ok(());
+        }
+        for (asked, flag) in [
+            (self.bidirectional, "--bidirectional"),
+            (self.shape == Shape::Striped, "--shape striped"),
+            (self.memory != Memory::Host, "--memory gpu:N"),
+            (self.leg.is_some(), "--leg"),
+            (self.rate_gb_per_s.is_some(), "--rate"),
+        ] {
+            if asked {
+                return Err(format!("{flag} and --transport tcp: only --transport verbs can do that"));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Default for Params {

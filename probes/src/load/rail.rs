@@ -68,6 +68,7 @@ pub(super) fn open(
         max_initiator_depth: limits.max_initiator_depth,
         max_responder_depth: limits.max_responder_depth,
         buffer,
+        tcp: None,
     };
     let relaxed_ordering = region.relaxed_ordering();
     Ok(OpenRail {

@@ -6,7 +6,7 @@ use super::drive::{Idle, drive};
 use super::layout::Layout;
 use super::placement::Placement;
 use super::rail;
-use super::{Endpoint, LoadError, Params, Role, pattern};
+use super::{Endpoint, LoadError, Params, Role, Transport, pattern};
 use crate::bind;
 use crate::ffi::verbs::{Region, RelaxedOrdering};
 use crate::model::{CpuSet, LoadOp, Rail, WorkerPhase};
@@ -51,18 +51,21 @@ impl Thread {
     /// All the thread does, from binding itself to the last check; says how it ended.
     fn life(self) -> WorkerPhase {
         // first of all, so that everything below is allocated on the wanted node
-        let (place, cpus) = match self.place {
+        let (place, cpus) = match &self.place {
             Ok(place) => {
                 let cpus = place.cpus.clone().filter(|cpus| bind::this_thread(cpus).is_ok());
                 (place, cpus)
             }
             Err(error) => {
-                let _ = self.opened.send(Err(LoadError::Other(error)));
+                let _ = self.opened.send(Err(LoadError::Other(error.clone())));
                 return WorkerPhase::Failed;
             }
         };
         *lock(&self.worker.meter) = Some(Meter::open());
-        let open = match rail::open(&self.rail, &self.params, self.role, &place) {
+        if self.params.transport == Transport::Tcp {
+            return self.over_tcp(cpus);
+        }
+        let open = match rail::open(&self.rail, &self.params, self.role, place) {
             Ok(open) => open,
             Err(error) => {
                 let _ = self.opened.send(Err(error));
@@ -129,8 +132,7 @@ fn carry(
             return WorkerPhase::Done;
         }
     };
-    let share = params.operations.map(|all| all.div_ceil(u64::from(params.workers.max(1))));
-    let end = drive(&mut *transport, control, worker, idle, share);
+    let end = drive(&mut *transport, control, worker, idle, params.share_of_operations());
     if let Some(meter) = &mut *lock(&worker.meter) {
         meter.finish();
     }

@@ -95,7 +95,7 @@ pub struct Load {
     pub origin: LoadOrigin,
     /// Direction.
     pub op: LoadOp,
-    /// `verbs`, `sim`, or `None` for a described load.
+    /// `verbs`, `tcp`, `sim`, or `None` for a described load.
     pub transport: Option<String>,
     /// Whether the peer is this host: not a fabric figure.
     pub loopback: bool,
@@ -141,6 +141,12 @@ pub struct Load {
 }
 
 impl Load {
+    /// Whether it goes over TCP: it shows that data pass, and its rates prove nothing about a rail.
+    #[must_use]
+    pub fn is_functional_check(&self) -> bool {
+        self.transport.as_deref() == Some("tcp")
+    }
+
     /// Whether it drives the named device.
     #[must_use]
     pub fn drives(&self, device: &str) -> bool {

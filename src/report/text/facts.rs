@@ -84,6 +84,9 @@ fn of_load(load: &LoadBlock) -> String {
         (LoadOrigin::Ours, false, Some(transport)) => format!("{op} over {transport}"),
         (LoadOrigin::Ours, false, None) => op.to_owned(),
     }];
+    if load.functional_check {
+        parts.push("a functional check, NOT a performance figure".into());
+    }
     if load.loopback {
         parts.push("LOOPBACK, so no figure of the fabric".into());
     }

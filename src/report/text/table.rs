@@ -102,10 +102,14 @@ fn ceiling(rail: &RailRow) -> String {
         .map_or("unknown".to_owned(), |(bound, name)| format!("{} {name}", short(bound)))
 }
 
-/// Share of the ceiling: payload of our load where it ran, else the busier direction as counted.
+/// Share of the ceiling: payload of our load where it ran, else the busier direction as counted. A
+/// load over TCP has none.
 fn share(rail: &RailRow, host: &Report) -> String {
     if host.total.left_out.contains(&rail.device) {
         return "?".to_owned();
+    }
+    if host.load.as_ref().is_some_and(|load| load.functional_check) {
+        return "-".to_owned();
     }
     let counted = [rail.rx_gb_per_s, rail.tx_gb_per_s].into_iter().flatten().reduce(f64::max);
     match (rail.load_gb_per_s.or(counted), rail.ceilings_gb_per_s.lowest()) {

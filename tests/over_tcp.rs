@@ -1,0 +1,161 @@
+//! `serve` and `load --transport tcp`: two processes, and rails whose addresses are of the loopback network.
+
+use assert_cmd::cargo::cargo_bin;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+/// A tree with two RoCE rails, at these last two octets of 127.0.
+fn tree(addresses: [&str; 2]) -> tempfile::TempDir {
+    let tree = tempfile::tempdir().unwrap();
+    for (at, address) in addresses.iter().enumerate() {
+        let device = format!("sys/class/infiniband/mlx5_{at}");
+        let gid = format!("0000:0000:0000:0000:0000:ffff:7f00:{address}");
+        for (file, text) in [
+            ("ports/1/state", "4: ACTIVE"),
+            ("ports/1/phys_state", "5: LinkUp"),
+            ("ports/1/link_layer", "Ethernet"),
+            ("ports/1/rate", "400 Gb/sec (4X NDR)"),
+            ("ports/1/gids/0", &gid),
+            ("ports/1/gid_attrs/types/0", "RoCE v2"),
+        ] {
+            let file = tree.path().join(&device).join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
+        }
+    }
+    tree
+}
+
+fn railscope(command: &str, flags: &[&str], tree: &Path) -> Command {
+    let mut railscope = Command::new(cargo_bin("railscope"));
+    railscope.arg(command).arg("--root").arg(tree).args(flags).stdin(Stdio::null());
+    railscope
+}
+
+/// A server in a process of its own, ended with the test.
+struct Server {
+    child: Child,
+    port: String,
+    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+}
+
+impl Server {
+    fn start(tree: &Path, flags: &[&str]) -> Self {
+        let flags = [&["--listen", "127.0.0.1:0"], flags].concat();
+        let mut child = railscope("serve", &flags, tree).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let greeting: Vec<String> =
+            lines.by_ref().map(Result::unwrap).take_while(|line| line != "Ctrl-C ends it").collect();
+        let invitation = greeting.iter().find(|line| line.contains("railscope load")).unwrap();
+        let port = invitation.rsplit(':').next().unwrap().to_owned();
+        Self { child, port, lines }
+    }
+
+    fn line(&mut self) -> String {
+        self.lines.next().unwrap().unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn said(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn a_load_over_tcp_is_a_whole_session_that_nobody_takes_for_a_measurement() {
+    let (there, here) = (tree(["0002", "0004"]), tree(["0001", "0003"]));
+    let mut server = Server::start(there.path(), &[]);
+    let session = here.path().join("tcp.rsz");
+    let file = session.to_str().unwrap();
+    let flags = [
+        "127.0.0.1",
+        "-p",
+        &server.port,
+        "--transport",
+        "tcp",
+        "-q",
+        "2",
+        "-s",
+        "4K",
+        "-t",
+        "8",
+        "--warmup",
+        "100ms",
+        "--for",
+        "600ms",
+        "--every",
+        "50ms",
+        "--place",
+        "none",
+        "--headless",
+        "--json",
+        "--record",
+        file,
+    ];
+    let output = railscope("load", &flags, here.path()).output().unwrap();
+    let (report, told) = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{told}{report}");
+    assert!(told.contains("a functional check, not a performance figure"), "{told}");
+    assert!(!told.contains("ib_read_bw"), "{told}");
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let load = &report["load"];
+    assert_eq!((&load["transport"], &load["functional_check"]), (&"tcp".into(), &true.into()), "{load}");
+    assert_eq!((&load["errors"], &load["loopback"]), (&serde_json::json!({}), &true.into()), "{load}");
+    for rail in report["rails"].as_array().unwrap() {
+        assert!(rail["load_gb_per_s"].as_f64().unwrap() > 0.0, "{rail}");
+    }
+    let codes: Vec<&str> =
+        report["findings"].as_array().unwrap().iter().map(|f| f["code"].as_str().unwrap()).collect();
+    for of_a_rate in ["rail-imbalance", "slow-unexplained", "unstable", "read-depth", "half-rate"] {
+        assert!(!codes.contains(&of_a_rate), "{codes:?}");
+    }
+
+    let printed = Command::new(cargo_bin("railscope")).args(["report", file]).output().unwrap();
+    let (text, _) = said(&printed);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("READ over tcp, a functional check, NOT a performance figure"), "{text}");
+    let replayed =
+        Command::new(cargo_bin("railscope")).args(["replay", "--headless", "--json", file]).output();
+    let replayed: serde_json::Value = serde_json::from_str(&said(&replayed.unwrap()).0).unwrap();
+    assert_eq!((&replayed["load"], &replayed["rails"]), (load, &report["rails"]));
+
+    let came = server.line();
+    assert!(came.contains("from mlx5_0, mlx5_1 over TCP (a functional check)"), "{came}");
+    let went = server.line();
+    assert!(went.contains("over 2 of 2 rails"), "{went}");
+}
+
+#[test]
+fn a_counted_load_over_tcp_ends_by_itself() {
+    let (there, here) = (tree(["0002", "0004"]), tree(["0001", "0003"]));
+    let server = Server::start(there.path(), &[]);
+    let flags = [
+        "127.0.0.1",
+        "-p",
+        &server.port,
+        "--transport",
+        "tcp",
+        "-n",
+        "50",
+        "--warmup",
+        "0s",
+        "--place",
+        "none",
+        "--rails",
+        "mlx5_0",
+        "--headless",
+        "--json",
+    ];
+    let (report, told) = said(&railscope("load", &flags, here.path()).output().unwrap());
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap_or_else(|_| panic!("{told}"));
+    let operations = report["load"]["threads"][0]["operations"].as_u64().unwrap();
+    assert!(operations >= 50, "{report}");
+}

@@ -5,10 +5,15 @@
 
 use probes::ffi::cuda::{self, DeviceMemory, Gpu};
 use probes::ffi::verbs::Context;
-use probes::model::Registered;
+use probes::load::{Endpoint, LoadError, Memory, Params, Place, Role, Running, RunningLoad, open};
+use probes::model::{
+    Gid, GidChoice, GidType, Gpu as KnownGpu, LoadTarget, PciePath, Rail, RailId, Readiness, Registered,
+    Topology, WorkerPhase,
+};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 /// Set in the process that runs a test's body.
 const INSIDE: &str = "STANDIN_INSIDE";
@@ -258,9 +263,192 @@ fn a_kernel_or_rdma_driver_without_dmabuf_is_named() {
         || {
             let said = refusal();
             assert!(
-            said.contains("ibv_reg_dmabuf_mr: Operation not supported (os error 95) (the kernel, from 5.12 on, or this RDMA"),
+            said.contains("ibv_reg_dmabuf_mr: Operation not supported (os error 95) (kernels take a dmabuf from 5.12 on"),
             "{said}"
         );
         },
     );
+}
+
+/// A rail, and the second GPU as a survey would find it.
+fn topology() -> Topology {
+    let rail = Rail {
+        device: "stand0".into(),
+        port: 1,
+        gids: vec![Gid {
+            index: 1,
+            address: "::ffff:10.0.0.1".parse().unwrap(),
+            kind: Some(GidType::RoceV2),
+            netdev: None,
+        }],
+        gid: Some(GidChoice { index: 1, reason: "the only one".into() }),
+        ..Rail::default()
+    };
+    let gpu = KnownGpu {
+        name: "gpu5".into(),
+        numa_node: Some(3),
+        pcie: PciePath { address: "0000:1c:00.0".into(), ..PciePath::default() },
+        peermem: Some(Readiness { ready: Some(false), reason: "module nvidia_peermem is not loaded".into() }),
+        ..KnownGpu::default()
+    };
+    Topology { rails: vec![rail], gpus: vec![gpu], ..Topology::default() }
+}
+
+fn params(memory: Memory) -> Params {
+    Params {
+        qps: 2,
+        size_bytes: 70_001,
+        depth: 16,
+        place: Place::None,
+        warmup_s: 0.0,
+        memory,
+        ..Params::default()
+    }
+}
+
+/// Both ends with their memories, connected, not yet started.
+fn connected(target: Memory, reader: Memory) -> (Running, Running) {
+    let topology = topology();
+    let mut target = open(&topology, &[RailId(0)], &params(target), Role::Target);
+    let mut reader = open(&topology, &[RailId(0)], &params(reader), Role::Reader);
+    let good =
+        |ends: Vec<Result<Endpoint, LoadError>>| ends.into_iter().map(|end| Some(end.unwrap())).collect();
+    let (there, here) = (good(target.endpoints()), good(reader.endpoints()));
+    let target = target.connect(here).unwrap();
+    (target, reader.connect(there).unwrap())
+}
+
+/// Waits, bounded, until `done` says so; the machine may be busy.
+fn wait_for(what: &str, done: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < Duration::from_secs(30), "waited in vain: {what}");
+        std::thread::yield_now();
+    }
+}
+
+fn run(reader: &Running) {
+    reader.go();
+    wait_for("the rail moves", || reader.workers().iter().all(|worker| worker.operations >= 100));
+    reader.stop();
+    wait_for("the load ends", || reader.is_over());
+}
+
+/// Reads between these memories, and looks at the data.
+fn reads_well(target: Memory, reader: Memory) -> Running {
+    let (_target, reader) = connected(target, reader);
+    run(&reader);
+    assert_eq!(reader.failures(), Vec::<String>::new());
+    assert!(
+        reader.workers().iter().all(|worker| worker.phase == WorkerPhase::Done && worker.errors.is_empty())
+    );
+    reader
+}
+
+#[test]
+fn reads_land_in_the_gpu_that_the_topology_knows() {
+    over_the_stand_ins("reads_land_in_the_gpu_that_the_topology_knows", &[], || {
+        let load = reads_well(Memory::Host, Memory::Gpu(1)).load();
+        assert_eq!(load.target, LoadTarget::Gpu("gpu5".into()));
+        let worker = &load.workers[0];
+        assert_eq!((worker.registered, worker.buffer_node), (Some(Registered::Dmabuf), Some(3)));
+    });
+}
+
+#[test]
+fn a_gpu_that_the_topology_does_not_know_has_its_pci_address_for_a_name() {
+    over_the_stand_ins("a_gpu_that_the_topology_does_not_know_has_its_pci_address_for_a_name", &[], || {
+        let load = reads_well(Memory::Host, Memory::Gpu(0)).load();
+        assert_eq!(load.target, LoadTarget::Gpu("0000:1b:00.0".into()));
+        assert_eq!(load.workers[0].buffer_node, None);
+    });
+}
+
+#[test]
+fn reads_through_peer_memory_land_as_well() {
+    let peermem = [("STANDIN_PEERMEM", "1"), ("STANDIN_CUDA_NO_DMABUF", "1")];
+    over_the_stand_ins("reads_through_peer_memory_land_as_well", &peermem, || {
+        let load = reads_well(Memory::Host, Memory::Gpu(1)).load();
+        assert_eq!(load.workers[0].registered, Some(Registered::Peermem));
+    });
+}
+
+#[test]
+fn the_peers_data_may_come_from_its_gpu() {
+    over_the_stand_ins("the_peers_data_may_come_from_its_gpu", &[], || {
+        assert_eq!(reads_well(Memory::Gpu(0), Memory::Host).load().target, LoadTarget::Host);
+        reads_well(Memory::Gpu(0), Memory::Gpu(1));
+    });
+}
+
+#[test]
+fn data_that_never_reached_the_gpu_are_counted() {
+    over_the_stand_ins("data_that_never_reached_the_gpu_are_counted", &[("STANDIN_NO_DATA", "1")], || {
+        let (_target, reader) = connected(Memory::Host, Memory::Gpu(1));
+        run(&reader);
+        assert_eq!(reader.workers()[0].errors["DATA_MISMATCH"], 2);
+        assert!(reader.failures()[0].contains("READs completed without their data"));
+    });
+}
+
+#[test]
+fn data_that_cannot_be_looked_at_are_not_called_good() {
+    over_the_stand_ins(
+        "data_that_cannot_be_looked_at_are_not_called_good",
+        &[("STANDIN_CUDA_COPY", "801")],
+        || {
+            let (_target, reader) = connected(Memory::Host, Memory::Gpu(1));
+            run(&reader);
+            assert_eq!(
+                reader.failures(),
+                [
+                    "stand0: the data that were read cannot be checked: cuMemcpyDtoH: CUDA_ERROR_NOT_SUPPORTED (operation not supported)"
+                ]
+            );
+        },
+    );
+}
+
+/// Why the rail cannot be opened with its buffer in this GPU.
+fn no_load(gpu: u32) -> String {
+    let mut opening = open(&topology(), &[RailId(0)], &params(Memory::Gpu(gpu)), Role::Reader);
+    opening.endpoints().remove(0).unwrap_err().to_string()
+}
+
+#[test]
+fn a_load_into_a_gpu_that_no_way_reaches_says_what_helps() {
+    over_the_stand_ins("a_load_into_a_gpu_that_no_way_reaches_says_what_helps", &[OLD_VERBS], || {
+        assert_eq!(
+            no_load(1),
+            "stand0: the memory of GPU 1 (Stand-in H100, 0000:1c:00.0) cannot be registered: as a dmabuf: libibverbs has no \
+             ibv_reg_dmabuf_mr (rdma-core 34 and later have); through peer memory: ibv_reg_mr: Bad address (os error 14) \
+             (module nvidia_peermem is not loaded); either helps: modprobe nvidia-peermem, or rdma-core 34 or later"
+        );
+    });
+}
+
+#[test]
+fn a_gpu_that_cannot_do_gpudirect_is_named_as_such() {
+    let refused = [("STANDIN_CUDA_NO_DMABUF", "1"), ("STANDIN_CUDA_NO_GPUDIRECT", "1")];
+    over_the_stand_ins("a_gpu_that_cannot_do_gpudirect_is_named_as_such", &refused, || {
+        let said = no_load(1);
+        assert!(said.ends_with("(GPUDirect RDMA): take another GPU, or --memory host"), "{said}");
+    });
+}
+
+#[test]
+fn a_load_into_a_gpu_that_is_full_or_not_there_says_so() {
+    let small = [("STANDIN_CUDA_MEMORY", "65536")];
+    over_the_stand_ins("a_load_into_a_gpu_that_is_full_or_not_there_says_so", &small, || {
+        let said = no_load(1);
+        assert!(
+            said.starts_with("stand0: a buffer of 147456 bytes in the memory of GPU 1 (Stand-in H100, 0000:1c:00.0): cuMemAlloc:"),
+            "{said}"
+        );
+        let said = no_load(9);
+        assert!(
+            said.starts_with("memory of GPU 9: there is no GPU 9: CUDA counts GPU 0 (Stand-in H100"),
+            "{said}"
+        );
+    });
 }

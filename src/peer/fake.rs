@@ -113,6 +113,8 @@ impl Opened for FakeOpened {
                         bytes,
                     }),
                     tcp: None,
+                    memory: self.params.memory,
+                    registered: None,
                 })
             })
             .collect()

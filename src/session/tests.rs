@@ -9,7 +9,7 @@ use crate::rules::{self, Limits};
 use crate::timeline::Timeline;
 use probes::model::{
     CpuSet, Frame, Latencies, LegFrame, Load, LoadOp, LoadOrigin, LoadTarget, PerfFrame, Process,
-    ProcessSource, Rail, RailFrame, RailId, Session, Topology, Worker, WorkerFrame, WorkerPhase,
+    ProcessSource, Rail, RailFrame, RailId, Registered, Session, Topology, Worker, WorkerFrame, WorkerPhase,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -64,7 +64,7 @@ fn load() -> Load {
         op: LoadOp::Read,
         transport: Some("verbs".into()),
         loopback: false,
-        target: LoadTarget::Host,
+        target: LoadTarget::Gpu("gpu0".into()),
         devices: vec!["mlx5_0".into()],
         size_bytes: Some(65536),
         qps: Some(4),
@@ -80,6 +80,7 @@ fn load() -> Load {
             read_depth: Some(16),
             number: Some(2),
             qps: Some(3),
+            registered: Some(Registered::Dmabuf),
         }],
         relaxed_ordering: None,
         perf_gaps: BTreeMap::from([("cycles".into(), "no PMU".into())]),

@@ -19,7 +19,7 @@ mod ring;
 mod status;
 
 pub use context::{Context, Devices, Limits, Port};
-pub use error::{Error, GpuRefused, NoDmabuf};
+pub use error::{Error, GpuRefused, NoDmabuf, lacks_dmabuf};
 pub use facts::{Facts, facts};
 pub use gid_table::GidEntry;
 pub use queues::{Completion, CompletionQueue, Path, QueuePair, Window};

@@ -139,7 +139,7 @@ fn addressed(error: &Error, own: &Endpoint, peer: &Endpoint) -> LoadError {
 #[cfg(test)]
 mod tests {
     use super::{fits, read_depth, routed};
-    use crate::load::{Endpoint, QpAddress, RemoteBuffer, Role};
+    use crate::load::{Endpoint, Memory, QpAddress, RemoteBuffer, Role};
     use crate::model::LinkLayer;
 
     fn endpoint(link_layer: LinkLayer, lid: u16, gid: &str) -> Endpoint {
@@ -157,6 +157,8 @@ mod tests {
             max_responder_depth: 16,
             buffer: Some(RemoteBuffer { address: 0, rkey: 1, bytes: 4096 }),
             tcp: None,
+            memory: Memory::Host,
+            registered: None,
         }
     }
 

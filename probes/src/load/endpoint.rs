@@ -1,7 +1,7 @@
 //! What two ends must know of each other before their queue pairs can talk.
 
-use super::TcpEnd;
-use crate::model::{GidType, LinkLayer};
+use super::{Memory, TcpEnd};
+use crate::model::{GidType, LinkLayer, Registered};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv6Addr;
 
@@ -45,6 +45,12 @@ pub struct Endpoint {
     /// Its TCP address, of a load over TCP.
     #[serde(default)]
     pub tcp: Option<TcpEnd>,
+    /// Whose memory its data lie in.
+    #[serde(default)]
+    pub memory: Memory,
+    /// In which way memory of a GPU was made known to the device; `None` of the host's.
+    #[serde(default)]
+    pub registered: Option<Registered>,
 }
 
 /// Address of one queue pair.

@@ -1,10 +1,11 @@
 //! Rails on their way: threads that open devices, and the exchange of addresses with the peer.
 
 use super::control::{Control, Worker, lock};
+use super::gpu::Destination;
 use super::placement::{Here, Placement, places};
 use super::running::{Clock, Running};
 use super::thread::{Opened, Thread};
-use super::{Endpoint, LoadError, Params, Role, Transport, Unit};
+use super::{Endpoint, LoadError, Memory, Params, Role, Transport, Unit};
 use crate::bind;
 use crate::ffi::verbs::RelaxedOrdering;
 use crate::model::{self, Load, LoadOp, LoadOrigin, LoadTarget, Rail, RailId, Topology};
@@ -22,6 +23,8 @@ pub struct Opening {
     units: Vec<OpeningUnit>,
     /// Every address of this host, to recognise a peer that is this host.
     own_gids: Vec<Ipv6Addr>,
+    /// Where the data of this end lie.
+    target: LoadTarget,
 }
 
 /// One unit of an [`Opening`].
@@ -50,18 +53,29 @@ pub fn open(topology: &Topology, rails: &[RailId], params: &Params, role: Role) 
     // a rail once for each of its threads, so that each has a CPU where there are enough
     let threads: Vec<RailId> = units.iter().map(|unit| unit.rail).collect();
     let places = places(topology, &threads, &params.place, role, &here);
+    // CUDA takes its time to start, so it is asked once for all threads
+    let gpu = match params.memory {
+        Memory::Host => Ok(None),
+        Memory::Gpu(number) => Destination::find(topology, number).map(Some),
+    };
     let control = Arc::new(Control::default());
     let start = |(at, unit): (usize, &Unit)| {
         let rail = topology.rails.get(unit.rail.0).cloned().unwrap_or_default();
-        let place = match &places {
-            Ok(places) => Ok(places.get(at).cloned().unwrap_or_default()),
-            Err(error) => Err(error.to_string()),
+        let place = match (&places, &gpu) {
+            (Ok(places), Ok(gpu)) => {
+                Ok(Placement { gpu: gpu.clone(), ..places.get(at).cloned().unwrap_or_default() })
+            }
+            (Err(error), _) | (_, Err(error)) => Err(error.to_string()),
         };
         spawn(*unit, rail, place, params, role, &control)
     };
     let units = units.iter().enumerate().map(start).collect();
     let own_gids = topology.rails.iter().flat_map(|rail| &rail.gids).map(|gid| gid.address).collect();
-    Opening { params: params.clone(), role, control, units, own_gids }
+    let target = match gpu {
+        Ok(Some(gpu)) => LoadTarget::Gpu(gpu.name),
+        _ => LoadTarget::Host,
+    };
+    Opening { params: params.clone(), role, control, units, own_gids, target }
 }
 
 fn spawn(
@@ -190,6 +204,7 @@ impl Opening {
                     cpus,
                     buffer_node,
                     read_depth: read_depth.filter(|_| self.params.transport == Transport::Verbs),
+                    registered: unit.facts.as_ref().and_then(|facts| facts.endpoint.registered),
                 }
             })
             .collect();
@@ -211,7 +226,7 @@ impl Opening {
             op: self.params.op,
             transport: Some(self.params.transport.to_string()),
             loopback,
-            target: LoadTarget::Host,
+            target: self.target.clone(),
             devices,
             size_bytes: Some(self.params.size_bytes),
             qps: Some(self.params.qps),

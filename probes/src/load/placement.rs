@@ -1,5 +1,6 @@
 //! Where each rail's thread and buffer should go.
 
+use super::gpu::Destination;
 use super::{LoadError, Place, Role};
 use crate::model::{CpuSet, RailId, Topology};
 use std::collections::BTreeMap;
@@ -9,6 +10,8 @@ use std::collections::BTreeMap;
 pub(super) struct Placement {
     pub(super) cpus: Option<CpuSet>,
     pub(super) node: Option<u32>,
+    /// The GPU that the buffer goes into; `None`: it goes into the host's memory.
+    pub(super) gpu: Option<Destination>,
 }
 
 /// What of this host limits a placement.
@@ -72,7 +75,7 @@ pub(super) fn places(
                     )));
                 }
                 let node = usable.iter().next().and_then(|cpu| topology.node_of_cpu(cpu));
-                Ok(Placement { cpus: Some(usable), node })
+                Ok(Placement { cpus: Some(usable), node, gpu: None })
             }
         }
     };
@@ -86,7 +89,7 @@ pub(super) fn places(
 fn on_node(topology: &Topology, cpu: Option<u32>, mem: Option<u32>, here: &Here) -> Placement {
     let cpus = cpu.and_then(|node| topology.node(node)?.cpus.clone());
     let cpus = cpus.map(|cpus| allowed(&cpus, here)).filter(|cpus| !cpus.is_empty());
-    Placement { cpus, node: mem }
+    Placement { cpus, node: mem, gpu: None }
 }
 
 fn allowed(cpus: &CpuSet, here: &Here) -> CpuSet {

@@ -4,6 +4,7 @@ use super::layout::{Layout, MOST_DEPTH, MOST_QPS};
 use super::placement::Placement;
 use super::{Endpoint, LoadError, Params, QpAddress, RemoteBuffer, Role, pattern};
 use crate::bind;
+use crate::ffi::buffer::Buffer;
 use crate::ffi::pages::Pages;
 use crate::ffi::verbs::{
     CompletionQueue, Context, Limits, Port, ProtectionDomain, QueuePair, Region, RelaxedOrdering,
@@ -40,9 +41,14 @@ pub(super) fn open(
     let (gid_index, gid) = address(&context, rail, params, link_layer)?;
 
     let layout = Layout::new(params);
-    let (pages, buffer_node) = buffer(rail, &layout, role, place)?;
+    let (memory, buffer_node) = buffer(rail, &layout, role, place)?;
     let domain = context.protection_domain()?;
-    let region = Arc::new(domain.register(pages)?);
+    let region = domain.register(memory);
+    let region = region.map_err(|error| match &place.gpu {
+        Some(gpu) => gpu.explained(error),
+        None => LoadError::Verbs(error),
+    })?;
+    let region = Arc::new(region);
     let depth = if role == Role::Reader { params.depth } else { 1 };
     // room for an error completion of every request
     let queue = context.completion_queue(params.qps.saturating_mul(depth))?;
@@ -69,6 +75,8 @@ pub(super) fn open(
         max_responder_depth: limits.max_responder_depth,
         buffer,
         tcp: None,
+        memory: params.memory,
+        registered: region.registered(),
     };
     let relaxed_ordering = region.relaxed_ordering();
     Ok(OpenRail {
@@ -144,14 +152,24 @@ fn address(
     Ok((index, gid))
 }
 
-/// Memory on the wanted node: of a target filled with the pattern, of a reader with zeros, which it has not.
+/// Memory on the wanted node, or of the wanted GPU: of a target filled with the pattern, of a reader with zeros, which it
+/// has not.
 fn buffer(
     rail: &Rail,
     layout: &Layout,
     role: Role,
     place: &Placement,
-) -> Result<(Pages, Option<u32>), LoadError> {
+) -> Result<(Buffer, Option<u32>), LoadError> {
     let bytes = usize::try_from(layout.bytes()).unwrap_or(usize::MAX);
+    let content: fn(usize) -> u64 = match role {
+        Role::Target => pattern::word,
+        Role::Reader => |_| 0,
+    };
+    if let Some(gpu) = &place.gpu {
+        let mut memory = Buffer::from(gpu.allocate(&rail.device, bytes)?);
+        memory.fill(content).map_err(|error| gpu.failed(&rail.device, "filling a buffer", &error))?;
+        return Ok((memory, gpu.numa_node));
+    }
     let mut pages = Pages::map(bytes).map_err(|cause| {
         LoadError::Other(format!(
             "{}: a buffer of {bytes} bytes: {cause}; try fewer QPs or smaller messages",
@@ -159,13 +177,10 @@ fn buffer(
         ))
     })?;
     let bound = place.node.filter(|node| bind::memory(&pages, *node).is_ok());
-    match role {
-        Role::Target => pages.fill(pattern::word),
-        Role::Reader => pages.fill(|_| 0),
-    }
+    pages.fill(content);
     // where the pages lie counts, not where they were wished to
     let node = bind::node_of(&pages).or(bound);
-    Ok((pages, node))
+    Ok((pages.into(), node))
 }
 
 fn queue_pairs(

@@ -72,10 +72,14 @@ pub struct Worker {
     pub qps: Option<u32>,
     /// CPUs it was bound to; `None` when binding was not possible or not asked.
     pub cpus: Option<CpuSet>,
-    /// Node its buffer was bound to; `None` as above.
+    /// Node its buffer lies on, of a GPU's memory the GPU's; `None` as above.
     pub buffer_node: Option<u32>,
     /// READ requests outstanding per queue pair, as negotiated.
     pub read_depth: Option<u32>,
+    /// In which way the memory of a GPU was made known to the device; `None` of the host's memory, and in older
+    /// sessions.
+    #[serde(default)]
+    pub registered: Option<Registered>,
 }
 
 impl fmt::Display for Worker {

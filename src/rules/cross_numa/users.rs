@@ -130,15 +130,21 @@ fn ours(topology: &Topology, load: &Load) -> Option<User> {
         .filter_map(|worker| Some((topology.rail(&worker.device)?.0, worker.clone())))
         .collect();
     let rails = workers.iter().map(|(rail, _)| *rail).collect();
-    (!workers.is_empty()).then(|| User { ours: true, rails, workers, ..User::default() })
+    let gpu = gpu_of(load);
+    (!workers.is_empty()).then(|| User { ours: true, rails, workers, gpu, ..User::default() })
+}
+
+/// The GPU that a load's data go to.
+fn gpu_of(load: &Load) -> Option<String> {
+    match &load.target {
+        LoadTarget::Host => None,
+        LoadTarget::Gpu(name) => Some(name.clone()),
+    }
 }
 
 /// A described load: what it says of CPUs and buffers is laid over the process it names.
 fn described(topology: &Topology, mut users: BTreeMap<u32, User>, load: &Load) -> Vec<User> {
-    let gpu = match &load.target {
-        LoadTarget::Host => None,
-        LoadTarget::Gpu(name) => Some(name.clone()),
-    };
+    let gpu = gpu_of(load);
     let gpu_node = gpu
         .as_ref()
         .and_then(|name| topology.gpus.iter().find(|gpu| gpu.name == *name))

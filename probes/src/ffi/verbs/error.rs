@@ -83,13 +83,19 @@ pub enum NoDmabuf {
     },
 }
 
-/// What a refused dmabuf usually means. Source: `ib_umem_dmabuf_get` and the kernel's `drivers/infiniband`, which take
-/// one since Linux 5.12, and each driver since its own version.
+/// Whether this answer to a dmabuf means that the kernel or the RDMA driver takes none at all.
+///
+/// Source: `drivers/infiniband` of Linux, where the core takes one since 5.12, and each driver since its own version;
+/// NCCL asks the same way (`wrap_ibv_reg_dmabuf_mr`).
+#[must_use]
+pub fn lacks_dmabuf(cause: &io::Error) -> bool {
+    matches!(cause.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EPROTONOSUPPORT | libc::ENOSYS))
+}
+
+/// What a refused dmabuf usually means.
 fn refusal(cause: &io::Error) -> &'static str {
     match cause.raw_os_error() {
-        Some(libc::EOPNOTSUPP | libc::EPROTONOSUPPORT | libc::ENOSYS) => {
-            " (the kernel, from 5.12 on, or this RDMA driver takes no dmabuf)"
-        }
+        _ if lacks_dmabuf(cause) => " (kernels take a dmabuf from 5.12 on, RDMA drivers each from their own)",
         Some(libc::ENOMEM) => {
             " (the device cannot map so much, or the GPU's BAR1 is full: see nvidia-smi -q)"
         }

@@ -4,7 +4,7 @@ use super::reader::TcpTransport;
 use super::target::Answering;
 use super::{HELLO_BYTES, MAGIC, Places, TcpEnd, filled};
 use crate::addresses::addresses;
-use crate::load::{Endpoint, LoadError, Params, QpAddress, RemoteBuffer, Role};
+use crate::load::{Endpoint, LoadError, Memory, Params, QpAddress, RemoteBuffer, Role};
 use crate::model::{LinkLayer, LoadOp, Rail};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
@@ -42,6 +42,9 @@ impl OpenTcp {
     pub(super) fn new(rail: &Rail, params: &Params, role: Role) -> Result<Self, LoadError> {
         let device = rail.device.clone();
         let refuse = |reason: String| LoadError::Other(format!("{device} port {}: {reason}", rail.port));
+        if let Memory::Gpu(_) = params.memory {
+            return Err(refuse("TCP moves host memory alone; leave --memory out on this end".to_owned()));
+        }
         let (gid_index, gid) = gid_of(rail, params);
         let own = ip_of(rail, gid).map_err(refuse)?;
         let own = scoped(own, rail.netdev.as_deref());
@@ -76,6 +79,8 @@ impl OpenTcp {
                 bytes: places.bytes(),
             }),
             tcp: Some(TcpEnd { address: own.ip(), port, token: RandomState::new().build_hasher().finish() }),
+            memory: Memory::Host,
+            registered: None,
         };
         Ok(Self { endpoint, device, params: params.clone(), own, listener, memory })
     }

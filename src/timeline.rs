@@ -3,6 +3,7 @@
 //! Frames hold cumulative counters; here they become rates. The window is bounded, the sums are per rail,
 //! so a session of a day never sits in memory, and a seek needs one block and its sums.
 
+mod bounds;
 mod interval;
 mod last_seen;
 mod measured;

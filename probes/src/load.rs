@@ -25,6 +25,7 @@ mod params;
 mod pattern;
 mod placement;
 mod rail;
+mod round_trip;
 mod running;
 mod tcp;
 mod thread;
@@ -57,6 +58,8 @@ pub struct Pumped {
     pub empty_polls: u64,
     /// A sampled operation that completed: nanoseconds since before it was posted; `None` for most pumps.
     pub latency_ns: Option<u64>,
+    /// How long the fastest of a few READs took with nothing else under way, nanoseconds; told once, before the load.
+    pub round_trip_ns: Option<u64>,
 }
 
 /// Traffic of one worker on one rail, owned by that worker's thread.

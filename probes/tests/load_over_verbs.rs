@@ -203,7 +203,8 @@ fn the_load_says_what_was_negotiated() {
 #[test]
 fn a_failing_rail_stops_alone_and_is_named() {
     // 12 = IBV_WC_RETRY_EXC_ERR
-    let fault = [("STANDIN_FAULT", "stand1:1003:12")];
+    // and the 16 READs that are timed before the load
+    let fault = [("STANDIN_FAULT", "stand1:1019:12")];
     over_the_stand_in("a_failing_rail_stops_alone_and_is_named", &fault, || {
         let (_target, reader) = connected(&params());
         reader.go();
@@ -215,6 +216,7 @@ fn a_failing_rail_stops_alone_and_is_named() {
         let failed = rail(&workers, 1);
         assert_eq!(failed.operations, 1003, "what completed before the error counts, nothing else");
         assert_eq!(failed.bytes, 1003 * 4096);
+        assert!(failed.round_trip_ns.is_some_and(|ns| ns > 0), "{failed:?}");
         assert!(failed.errors["RETRY_EXC_ERR"] >= 1, "{:?}", failed.errors);
         assert!(failed.errors["WR_FLUSH_ERR"] >= 1, "{:?}", failed.errors);
         // 32 requests were out; three of a chain of four went well, and their places were not refilled
@@ -255,7 +257,7 @@ fn reads_without_their_data_are_an_error() {
 #[test]
 fn a_load_ends_by_itself_after_its_time() {
     over_the_stand_in("a_load_ends_by_itself_after_its_time", &[], || {
-        let params = Params { warmup_s: 0.01, duration_s: Some(0.02), ..params() };
+        let params = Params { warmup_s: 0.05, duration_s: Some(0.2), ..params() };
         let (_target, reader) = connected(&params);
         reader.go();
         wait_for("the load ends", || reader.is_over());

@@ -2,7 +2,7 @@
 
 use super::LatencyRow;
 use super::number::known;
-use crate::ceilings::{self, Ceilings};
+use crate::ceilings;
 use crate::timeline::{HostTimeline, LegSums, RailSums};
 use probes::model::{
     Bond, CpuSet, Gid, GidType, Hop, Interrupts, Lag, LinkErrors, LinkLayer, PciePath, Rail, RailId,
@@ -79,6 +79,8 @@ pub struct RailRow {
     pub load_gb_per_s: Option<f64>,
     /// Latency of our own load's operations; null without samples.
     pub latency_us: Option<LatencyRow>,
+    /// The fastest of a few READs made before our load, one at a time; null where none was timed.
+    pub round_trip_us: Option<f64>,
     /// What it could do.
     pub ceilings_gb_per_s: CeilingsRow,
 }
@@ -215,7 +217,7 @@ impl RailRow {
         let none = RailSums::default();
         let sums = timeline.sums().rails.get(id.0).unwrap_or(&none);
         let rail = &timeline.last_seen(id, rail);
-        let ceilings = Ceilings::of(rail);
+        let ceilings = timeline.ceilings(id, rail);
         Self {
             device: rail.device.clone(),
             port: rail.port,
@@ -250,6 +252,7 @@ impl RailRow {
             tx_gb_per_s: known(sums.tx_gb_per_s()),
             load_gb_per_s: known(sums.load.mean_gb_per_s()),
             latency_us: (!sums.latency.is_empty()).then(|| LatencyRow::of(&sums.latency)),
+            round_trip_us: known(timeline.round_trip_ns(id).map(|ns| ns as f64 / 1e3)),
             ceilings_gb_per_s: CeilingsRow {
                 line_raw: known(ceilings.line_raw),
                 line: known(ceilings.line),

@@ -100,6 +100,7 @@ fn loaded_report() -> super::Report {
                 (Latencies::bucket(171_000), seq * 900),
                 (Latencies::bucket(350_000), seq * 100),
             ]),
+            round_trip_ns: Some(80_000),
         };
         let rail =
             RailFrame { rx_bytes: Some(seq * 48_960_000_000), tx_bytes: Some(0), ..RailFrame::default() };

@@ -10,7 +10,6 @@
 use super::means::{latest_load, under_load};
 use super::wording::{devices, list, rate, rounded, verb};
 use super::{Finding, Limits, Rule, Severity};
-use crate::ceilings::Ceilings;
 use crate::timeline::Timeline;
 use probes::model::{LoadOp, Rail, Topology};
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,7 +78,7 @@ fn strict_ordering(topology: &Topology, timeline: &Timeline, limits: &Limits) ->
             continue;
         }
         let (Some(gb), Some(ceiling)) =
-            (under_load(id, timeline, limits, load.op), Ceilings::of(&rail).lowest())
+            (under_load(id, timeline, limits, load.op), timeline.local().ceilings(id, &rail).lowest())
         else {
             continue;
         };

@@ -8,7 +8,7 @@
 use super::means::{latest_load, under_load};
 use super::wording::{list, rate, rounded};
 use super::{Finding, Limits, Rule, Severity};
-use crate::ceilings::{self, Ceilings};
+use crate::ceilings;
 use crate::timeline::Timeline;
 use probes::model::{Load, LoadOp, LoadTarget, Rail, Topology};
 use serde_json::{Map, Value};
@@ -47,7 +47,7 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
         .filter(|(_, rail)| load.drives(&rail.device) && !rail.is_software())
         .filter_map(|(id, surveyed)| {
             let rail = timeline.local().last_seen(id, surveyed);
-            let ceiling = Ceilings::of(&rail).lowest().filter(|_| rail.is_active())?;
+            let ceiling = timeline.local().ceilings(id, &rail).lowest().filter(|_| rail.is_active())?;
             let gb = under_load(id, timeline, limits, load.op)?;
             let slow = gb < limits.far_below_share * ceiling && window_is_ample(load, &rail, ceiling);
             slow.then_some((surveyed.device.as_str(), gb, ceiling))

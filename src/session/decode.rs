@@ -170,6 +170,7 @@ fn worker(value: &Value, columns: &Columns, base: &mut WorkerBase) -> Read<Worke
         perf: perf(row.get(6), columns, &mut base.perf)?,
         errors: row.model(7)?,
         latency: latency(row.list(8)?, &mut base.latency).ok_or_else(|| row.wrong(8))?,
+        round_trip_ns: row.model(9)?,
     })
 }
 

@@ -121,8 +121,18 @@ fn leg(row: &mut Row<'_>, leg: &LegFrame, base: &mut [Last; 4]) {
 }
 
 fn worker(row: &mut Row<'_>, worker: &WorkerFrame, base: &mut WorkerBase) {
-    let WorkerFrame { rail, phase, bytes, operations, polls, empty_polls, errors, perf: cost, latency: took } =
-        worker;
+    let WorkerFrame {
+        rail,
+        phase,
+        bytes,
+        operations,
+        polls,
+        empty_polls,
+        errors,
+        perf: cost,
+        latency: took,
+        round_trip_ns,
+    } = worker;
     row.word(rail.as_ref());
     row.json(phase);
     for (value, last) in [bytes, operations, polls, empty_polls].into_iter().zip(&mut base.counts) {
@@ -131,6 +141,7 @@ fn worker(row: &mut Row<'_>, worker: &WorkerFrame, base: &mut WorkerBase) {
     row.row(|row| perf(row, cost, &mut base.perf));
     row.json(errors);
     row.row(|row| latency(row, took, &mut base.latency));
+    row.json(round_trip_ns);
 }
 
 /// The buckets that differ from the last ones, each with its difference modulo 2^64.

@@ -22,8 +22,18 @@ pub(super) const RAIL: &[&str] = &["rx_bytes", "tx_bytes", "counters", "legs", "
 pub(super) const LEG: &[&str] =
     &["rx_rdma_bytes", "tx_rdma_bytes", "rx_port_bytes", "tx_port_bytes", "link_up", "active"];
 /// Columns of a worker.
-pub(super) const WORKER: &[&str] =
-    &["rail", "phase", "bytes", "operations", "polls", "empty_polls", "perf", "errors", "latency"];
+pub(super) const WORKER: &[&str] = &[
+    "rail",
+    "phase",
+    "bytes",
+    "operations",
+    "polls",
+    "empty_polls",
+    "perf",
+    "errors",
+    "latency",
+    "round_trip_ns",
+];
 /// Columns of a worker's cost.
 pub(super) const PERF: &[&str] = &PerfFrame::NAMES;
 

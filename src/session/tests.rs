@@ -148,6 +148,7 @@ fn story(count: u64) -> Listed {
                 errors: if n > 25 { BTreeMap::from([("RETRY_EXC_ERR".into(), 1)]) } else { BTreeMap::new() },
                 perf: PerfFrame { context_switches: Some(n / 7), ..PerfFrame::default() },
                 latency: Latencies::from_counts([(300, n * 40), (320, n / 3), (400, u64::from(n > 20))]),
+                round_trip_ns: (n > 6).then_some(7000),
             }]
         } else {
             Vec::new()

@@ -285,6 +285,7 @@ impl SimRail {
             errors: BTreeMap::new(),
             perf: PerfFrame::default(),
             latency: self.counts.latency.read(),
+            round_trip_ns: None,
         }
     }
 }

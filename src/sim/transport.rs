@@ -103,7 +103,13 @@ impl LoadTransport for SimTransport {
             leg.requests.store((self.completed + legs - 1 - at) / legs, Ordering::Relaxed);
         }
         let bytes = operations * self.size_bytes;
-        Ok(Pumped { bytes, operations, polls: 1, empty_polls: u64::from(operations == 0), latency_ns: None })
+        Ok(Pumped {
+            bytes,
+            operations,
+            polls: 1,
+            empty_polls: u64::from(operations == 0),
+            ..Pumped::default()
+        })
     }
 }
 

@@ -58,7 +58,7 @@ impl<'a> Rails<'a> {
             .map(|(legs, blanks)| lines::of(topology, host, &groups, legs, blanks))
             .find(|lines| lines.len() <= usize::from(height))
             .unwrap_or_else(|| lines::of(topology, host, &groups, selected, false));
-        let ceilings: Vec<_> = topology.rails.iter().map(Ceilings::of).collect();
+        let ceilings: Vec<_> = topology.rails_with_id().map(|(id, rail)| host.ceilings(id, rail)).collect();
         let unbounded = topology.rails_with_id().filter(|(id, _)| ceilings[id.0].lowest().is_none());
         let largest_seen_gb_per_s = unbounded
             .flat_map(|(id, _)| [Kind::Read, Kind::Rx, Kind::Tx].map(|kind| figure::peak(host, id, kind)))

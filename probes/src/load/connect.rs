@@ -5,7 +5,7 @@ use super::rail::OpenRail;
 use super::verbs::VerbsTransport;
 use super::{Endpoint, LoadError, Role};
 use crate::ffi::verbs::{Error, Path, QueuePair, Region, Ring, Window};
-use crate::model::{GidType, LinkLayer};
+use crate::model::{GidType, LinkLayer, LoadOp};
 use std::sync::Arc;
 
 /// A rail whose queue pairs may send and answer.
@@ -73,14 +73,12 @@ impl OpenRail {
                     })
                     .collect::<Result<Vec<_>, _>>()?;
                 let (device, size) = (own.device.clone(), self.params.size_bytes);
-                Traffic::Reader(Box::new(VerbsTransport::new(
-                    device,
-                    size,
-                    self.params.depth,
-                    &self.layout,
-                    rings,
-                    self.queue,
-                )))
+                let transport =
+                    VerbsTransport::new(device, size, self.params.depth, &self.layout, rings, self.queue);
+                Traffic::Reader(Box::new(match self.params.op {
+                    LoadOp::Read => transport.with_round_trip(),
+                    LoadOp::Write => transport,
+                }))
             }
             _ => Traffic::Target(queue_pairs),
         };

@@ -104,6 +104,7 @@ impl Worker {
             errors: lock(&self.trouble).errors.clone(),
             perf: lock(&self.meter).as_mut().map_or_else(PerfFrame::default, Meter::read),
             latency: self.counts.latency.read(),
+            round_trip_ns: Some(get(&self.counts.round_trip_ns)).filter(|ns| *ns > 0),
         }
     }
 }

@@ -21,6 +21,8 @@ pub struct Counts {
     pub empty_polls: AtomicU64,
     /// How long sampled operations took.
     pub latency: Histogram,
+    /// Fastest READ with nothing else under way, nanoseconds; 0 until it is measured.
+    pub round_trip_ns: AtomicU64,
     phase: AtomicPhase,
 }
 
@@ -37,6 +39,9 @@ impl Counts {
         add(&self.empty_polls, pumped.empty_polls);
         if let Some(ns) = pumped.latency_ns {
             self.latency.count(ns);
+        }
+        if let Some(ns) = pumped.round_trip_ns {
+            self.round_trip_ns.store(ns, Ordering::Relaxed);
         }
     }
 
@@ -93,10 +98,18 @@ mod tests {
     #[test]
     fn counts_add_up_and_lie_alone_on_their_cache_lines() {
         let counts = Counts::default();
-        counts.add(Pumped { bytes: 4096, operations: 1, polls: 2, empty_polls: 1, latency_ns: Some(900) });
-        counts.add(Pumped { bytes: 8192, operations: 2, polls: 1, empty_polls: 0, latency_ns: None });
+        counts.add(Pumped {
+            bytes: 4096,
+            operations: 1,
+            polls: 2,
+            empty_polls: 1,
+            latency_ns: Some(900),
+            round_trip_ns: Some(7000),
+        });
+        counts.add(Pumped { bytes: 8192, operations: 2, polls: 1, ..Pumped::default() });
         assert_eq!(counts.bytes.load(Ordering::Relaxed), 12_288);
         assert_eq!(counts.polls.load(Ordering::Relaxed), 3);
+        assert_eq!(counts.round_trip_ns.load(Ordering::Relaxed), 7000);
         assert_eq!(align_of::<Counts>(), 128);
     }
 

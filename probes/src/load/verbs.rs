@@ -2,6 +2,7 @@
 
 use super::latency::Stopwatch;
 use super::layout::{Layout, Ticket};
+use super::round_trip::{Next, RoundTrip};
 use super::{LoadError, LoadTransport, Pumped};
 use crate::ffi::verbs::{CompletionQueue, Error, Ring, Status};
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ pub(super) struct VerbsTransport {
     size_bytes: u64,
     lanes: Vec<Lane>,
     queue: CompletionQueue,
+    round_trip: RoundTrip,
     primed: bool,
     /// Chains freed by the completion that ends them.
     group: usize,
@@ -88,12 +90,38 @@ impl VerbsTransport {
         let lanes = rings.into_iter().map(|ring| Lane { ring, ledger }).collect();
         let stopwatch = Stopwatch::new(layout.chain() * layout.group());
         let group = layout.group() as usize;
-        Self { device, size_bytes, lanes, queue, primed: false, group, stopwatch, failing: None }
+        let round_trip = RoundTrip::new(false);
+        Self { device, size_bytes, lanes, queue, round_trip, primed: false, group, stopwatch, failing: None }
+    }
+
+    /// The same with single READs timed before the load begins.
+    pub(super) fn with_round_trip(self) -> Self {
+        Self { round_trip: RoundTrip::new(true), ..self }
     }
 
     /// Good operations of each queue pair so far.
     pub(super) fn operations(&self) -> Vec<u64> {
         self.lanes.iter().map(|lane| lane.ledger.good).collect()
+    }
+
+    /// A step of timing single READs, which are counted nowhere else.
+    #[cold]
+    fn time_round_trip(&mut self) -> Result<Pumped, LoadError> {
+        if self.round_trip.next() == Next::Post {
+            let Some(lane) = self.lanes.first_mut() else { return Ok(Pumped::default()) };
+            self.round_trip.posts();
+            lane.ring.post_single()?;
+        }
+        let Some(completion) = self.queue.poll()?.first() else {
+            return Ok(Pumped { polls: 1, empty_polls: 1, ..Pumped::default() });
+        };
+        let status = completion.status();
+        if status.is_success() {
+            return Ok(Pumped { polls: 1, round_trip_ns: self.round_trip.completes(), ..Pumped::default() });
+        }
+        let mut failing = Failing::new(Why::Completion(status));
+        failing.count(status);
+        Err(self.give_up(failing))
     }
 
     /// Fills every queue, a chain of each in turn.
@@ -143,6 +171,9 @@ impl Failing {
 impl LoadTransport for VerbsTransport {
     fn pump(&mut self) -> Result<Pumped, LoadError> {
         if !self.primed {
+            if self.round_trip.next() != Next::Begin {
+                return self.time_round_trip();
+            }
             self.prime()?;
         }
         let mut operations = 0;
@@ -196,6 +227,7 @@ impl LoadTransport for VerbsTransport {
             polls: 1,
             empty_polls: u64::from(empty),
             latency_ns,
+            round_trip_ns: None,
         })
     }
 }

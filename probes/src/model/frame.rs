@@ -110,4 +110,7 @@ pub struct WorkerFrame {
     /// in the queue included; empty where nothing was measured.
     #[serde(default)]
     pub latency: Latencies,
+    /// The fastest of a few READs made before the load, one after the other, nanoseconds; `None` where none was timed.
+    #[serde(default)]
+    pub round_trip_ns: Option<u64>,
 }

@@ -28,6 +28,8 @@ pub struct Request {
 pub struct Ring {
     /// First request of each chain.
     chains: Box<[*mut ibv_send_wr]>,
+    /// A request of its own that asks for a completion, with the addresses of the first.
+    single: *mut ibv_send_wr,
     qp: QueuePair,
     /// What `chains` points into, and what those requests point to.
     /// Vectors, not boxes: moving a box would claim its contents for itself.
@@ -68,19 +70,22 @@ impl Ring {
             .iter()
             .map(|request| ibv_sge { addr: region.address() + request.local_offset, length, lkey })
             .collect();
-        let mut prepared: Vec<ibv_send_wr> = requests
-            .iter()
-            .map(|request| {
-                // SAFETY: - all-zero is a valid `ibv_send_wr`: numbers and null pointers
-                let mut wr: ibv_send_wr = unsafe { std::mem::zeroed() };
-                wr.wr_id = request.id;
-                wr.num_sge = 1;
-                wr.opcode = opcode;
-                wr.send_flags = if request.signaled { ibv_send_flags::IBV_SEND_SIGNALED.0 } else { 0 };
-                wr.wr.rdma = rdma_t { remote_addr: request.remote_address, rkey };
-                wr
-            })
-            .collect();
+        let prepare = |request: &Request, signaled: bool| {
+            // SAFETY: - all-zero is a valid `ibv_send_wr`: numbers and null pointers
+            let mut wr: ibv_send_wr = unsafe { std::mem::zeroed() };
+            wr.wr_id = request.id;
+            wr.num_sge = 1;
+            wr.opcode = opcode;
+            wr.send_flags = if signaled { ibv_send_flags::IBV_SEND_SIGNALED.0 } else { 0 };
+            wr.wr.rdma = rdma_t { remote_addr: request.remote_address, rkey };
+            wr
+        };
+        let mut prepared: Vec<ibv_send_wr> =
+            requests.iter().map(|request| prepare(request, request.signaled)).collect();
+        prepared.push(prepare(
+            requests.first().ok_or_else(|| limit("no request was asked for".to_owned()))?,
+            true,
+        ));
 
         // from here on only raw pointers into the two vectors are used, so that none of them is invalidated
         let (first_wr, first_gather) = (prepared.as_mut_ptr(), gathers.as_mut_ptr());
@@ -98,7 +103,21 @@ impl Ring {
                 (*wr).next = if starts_chain { std::ptr::null_mut() } else { first_wr.add(at + 1) };
             }
         }
-        Ok(Self { chains: chains.into_boxed_slice(), qp, _requests: prepared, _gathers: gathers, region })
+        // SAFETY: - it is the last request of the vector, behind those of the chains; there is a first gather entry
+        let single = unsafe {
+            let wr = first_wr.add(requests.len());
+            (*wr).sg_list = first_gather;
+            (*wr).next = std::ptr::null_mut();
+            wr
+        };
+        Ok(Self {
+            chains: chains.into_boxed_slice(),
+            single,
+            qp,
+            _requests: prepared,
+            _gathers: gathers,
+            region,
+        })
     }
 
     /// How many chains there are.
@@ -118,11 +137,25 @@ impl Ring {
     /// There is no such chain.
     #[inline]
     pub fn post(&mut self, chain: usize) -> Result<(), Error> {
+        self.post_from(self.chains[chain])
+    }
+
+    /// Posts one request with the addresses and the id of the first, which always asks for a completion.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ring::post`].
+    pub fn post_single(&mut self) -> Result<(), Error> {
+        self.post_from(self.single)
+    }
+
+    #[inline]
+    fn post_from(&mut self, first: *mut ibv_send_wr) -> Result<(), Error> {
         let mut refused = std::ptr::null_mut();
         // SAFETY: - the queue pair is live
-        //         - the chain is a list, ended by null, of requests in a vector this value owns, each with one gather
+        //         - `first` leads a list, ended by null, of requests in a vector this value owns, each with one gather
         //           entry inside a region this value keeps alive; the provider copies them before it returns
-        let answer = unsafe { ibv_post_send(self.qp.qp, self.chains[chain], &raw mut refused) };
+        let answer = unsafe { ibv_post_send(self.qp.qp, first, &raw mut refused) };
         if answer == 0 { Ok(()) } else { Err(self.refused(answer)) }
     }
 

@@ -1,0 +1,83 @@
+//! What bounds a rail in this session: what the survey tells, and the READ window of our load.
+
+use super::HostTimeline;
+use crate::ceilings::Ceilings;
+use probes::model::{LoadOp, Rail, RailId};
+
+impl HostTimeline {
+    /// Upper bounds of a rail, the READ window of our load among them where its round trip was measured.
+    #[must_use]
+    pub fn ceilings(&self, id: RailId, rail: &Rail) -> Ceilings {
+        Ceilings { read_window: self.read_window_gb_per_s(id), ..Ceilings::of(rail) }
+    }
+
+    /// The fastest READ that our load made on the rail before it began, one at a time, nanoseconds; `None` where none
+    /// was timed.
+    #[must_use]
+    pub fn round_trip_ns(&self, id: RailId) -> Option<u64> {
+        let frame = self.frames().rev().find(|frame| !frame.workers.is_empty())?;
+        let on_rail = frame.workers.iter().filter(|did| did.rail == Some(id));
+        on_rail.filter_map(|did| did.round_trip_ns).min().filter(|ns| *ns > 0)
+    }
+
+    /// Queue pairs × READs outstanding × message size / round trip of one READ alone; `None` without a READ load
+    /// of ours on the rail, or where the round trip was not measured.
+    ///
+    /// A queue pair keeps at most so many READs on the wire (IBTA 1.4, 9.4.4), and each takes a round trip at least.
+    fn read_window_gb_per_s(&self, id: RailId) -> Option<f64> {
+        let frame = self.frames().rev().find(|frame| !frame.workers.is_empty())?;
+        let load = frame.load.as_deref().filter(|load| load.op == LoadOp::Read)?;
+        let on_rail = frame.workers.iter().zip(&load.workers).filter(|(did, _)| did.rail == Some(id));
+        let outstanding = on_rail.filter_map(|(_, asked)| asked.read_depth).min()?;
+        let round_trip_ns = self.round_trip_ns(id)?;
+        // GB/s are bytes per nanosecond
+        let bytes = f64::from(load.qps?) * f64::from(outstanding.min(load.depth?)) * load.size_bytes? as f64;
+        Some(bytes / round_trip_ns as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::testing::{described, rail, session, two_sockets};
+    use crate::timeline::Timeline;
+    use probes::model::{Frame, Load, LoadOp, RailFrame, RailId, Worker, WorkerFrame};
+    use std::sync::Arc;
+
+    /// The READ window of a rail after one frame of this load.
+    fn window(op: LoadOp, read_depth: u32, depth: u32, round_trips_ns: &[Option<u64>]) -> Option<f64> {
+        let topology = two_sockets(vec![rail("mlx5_0")]);
+        let worker = Worker { device: "mlx5_0".into(), read_depth: Some(read_depth), ..Worker::default() };
+        let workers = vec![worker; round_trips_ns.len()];
+        let sizes = (Some(4), Some(4096), Some(depth));
+        let load = Load { qps: sizes.0, size_bytes: sizes.1, depth: sizes.2, workers, ..described(op) };
+        let did = |round_trip_ns: &Option<u64>| WorkerFrame {
+            rail: Some(RailId(0)),
+            round_trip_ns: *round_trip_ns,
+            ..WorkerFrame::default()
+        };
+        let frame = Frame {
+            rails: vec![RailFrame::default()],
+            load: Some(Arc::new(load)),
+            workers: round_trips_ns.iter().map(did).collect(),
+            ..Frame::default()
+        };
+        let mut timeline = Timeline::new(Arc::new(session(topology)));
+        timeline.push(frame);
+        let host = timeline.local();
+        host.ceilings(RailId(0), &timeline.session().topology().rails[0]).read_window
+    }
+
+    #[test]
+    fn the_read_window_is_what_all_queue_pairs_keep_on_the_wire_over_a_round_trip() {
+        assert_eq!(window(LoadOp::Read, 16, 128, &[Some(8192)]), Some(32.0));
+        assert_eq!(window(LoadOp::Read, 16, 8, &[Some(8192)]), Some(16.0), "no more than are queued");
+        assert_eq!(window(LoadOp::Read, 16, 128, &[Some(9000), Some(8192)]), Some(32.0));
+    }
+
+    #[test]
+    fn without_a_measured_round_trip_there_is_no_window() {
+        assert_eq!(window(LoadOp::Read, 16, 128, &[None]), None);
+        assert_eq!(window(LoadOp::Read, 16, 128, &[]), None);
+        assert_eq!(window(LoadOp::Write, 16, 128, &[Some(8192)]), None, "WRITEs have no window");
+    }
+}

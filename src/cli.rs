@@ -133,6 +133,8 @@ pub enum Carrier {
     Verbs,
     /// TCP connections from the rails' own addresses.
     Tcp,
+    /// Nothing: what the rails of this node, or of --root DIR, should do by their ceilings.
+    Sim,
 }
 
 /// Flags of `load`. Names and short forms are perftest's where it has them.
@@ -151,7 +153,8 @@ pub struct LoadArgs {
     /// End each rail after N operations, counted after the warm-up (perftest counts them per queue pair)
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub operations: Option<u64>,
-    /// What carries the bytes: verbs (RDMA), or tcp: a functional check on any host, never a performance figure
+    /// What carries the bytes: verbs (RDMA); tcp, a functional check on any host, never a performance figure; or sim,
+    /// without PEER: what these rails should do by their ceilings
     #[arg(long, value_enum, default_value_t, value_name = "NAME")]
     pub transport: Carrier,
     /// The peer, and how it is loaded.
@@ -167,7 +170,7 @@ pub struct LoadArgs {
 pub struct LoadKnobs {
     /// Host of the `railscope serve`, with `:PORT` if it is not 18520
     #[arg(value_name = "PEER[:PORT]")]
-    pub peer: String,
+    pub peer: Option<String>,
     /// TCP port of PEER's `railscope serve`, instead of PEER:PORT
     #[arg(short = 'p', long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,

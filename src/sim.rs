@@ -12,12 +12,14 @@
 //! | `traffic` | flows and the rates they get |
 //! | `clock` | virtual time, shared by the rail threads and the source |
 //! | `transport` | the load of one rail, and what its NIC counts |
+//! | `setup` | the load that is asked for |
 //! | `source` | the source of frames |
 
 mod clock;
 mod node;
 mod noise;
 mod scenario;
+mod setup;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -25,4 +27,5 @@ mod traffic;
 mod transport;
 
 pub use scenario::Scenario;
+pub use setup::Setup;
 pub use source::{Pace, Simulated};

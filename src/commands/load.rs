@@ -1,15 +1,20 @@
 //! `railscope load`: reads from a `railscope serve` over every rail at once.
 
 use super::watch;
-use crate::cli::LoadArgs;
+use crate::cli::{Carrier, LoadArgs};
 use crate::peer::client::{Connected, connect};
 use crate::peer::{End, Ended, perftest, request};
 use crate::printable::tell;
-use crate::session::{DEFAULT_EVERY, Live, Stop};
+use crate::session::{self, DEFAULT_EVERY, Live, Stop};
 use crate::settings::FailOn;
+use crate::sim::{Pace, Setup, Simulated};
 use crate::tui::{How, Mode};
 use anyhow::{Context, bail, ensure};
 use std::process::ExitCode;
+use std::time::Duration;
+
+/// Simulated time without a screen unless told otherwise: nobody is there to end it.
+const USUAL_TIME: Duration = Duration::from_secs(10);
 
 /// Runs the command.
 ///
@@ -17,6 +22,9 @@ use std::process::ExitCode;
 ///
 /// What could not be done, for exit code 2.
 pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
+    if args.transport == Carrier::Sim {
+        return simulated(args);
+    }
     let target = request::target(&args.knobs).map_err(anyhow::Error::msg)?;
     let params = request::params(&args).map_err(anyhow::Error::msg)?;
     let common = args.common.with_config()?;
@@ -73,4 +81,35 @@ fn introduction(connected: &Connected) -> Vec<String> {
         lines.extend(command.lines().map(|line| format!("  {line}")));
     }
     lines
+}
+
+/// What the rails of this node, or of a copied tree, should do by their ceilings.
+fn simulated(args: LoadArgs) -> anyhow::Result<ExitCode> {
+    ensure!(
+        args.knobs.peer.is_none() && args.knobs.port.is_none(),
+        "--transport sim: nobody is at the other end; leave PEER and --port out"
+    );
+    ensure!(args.operations.is_none(), "--operations (-n): --transport sim runs for a time; give --for");
+    let params = request::params(&args).map_err(anyhow::Error::msg)?;
+    let common = args.common.with_config()?;
+    ensure!(common.steps.is_none(), "--steps: counters that are stepped cannot be loaded");
+    let (_, mut topology) = session::node(&common)?;
+    for line in Setup::leave_out(&mut topology) {
+        tell(format_args!("left out: {line}"));
+    }
+    ensure!(!topology.rails.is_empty(), "no rail here can be simulated, for the reasons above");
+    tell(
+        "simulated: what these rails should do by their wires and PCIe paths, each by itself; nothing is measured",
+    );
+    let time = common.duration.map(|period| period.0);
+    let (pace, time) = if watch::has_screen(&common) {
+        (Pace::RealTime, time)
+    } else {
+        (Pace::AsFastAsPossible, Some(time.unwrap_or(USUAL_TIME)))
+    };
+    let every = common.overlay.every.map_or(DEFAULT_EVERY, |period| period.0);
+    let stop = Stop::new();
+    let source = Simulated::with(topology, &Setup::of(&params, time), 1, every, pace)?;
+    let source = Box::new(source.stopped_by(stop.clone()));
+    watch::run(source, &common, How { mode: Mode::Load, stop, ..How::default() })
 }

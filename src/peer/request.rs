@@ -17,7 +17,7 @@ pub fn params(args: &LoadArgs) -> Result<Params, String> {
     }
     let params = Params {
         transport: match args.transport {
-            Carrier::Verbs => Transport::Verbs,
+            Carrier::Verbs | Carrier::Sim => Transport::Verbs,
             Carrier::Tcp => Transport::Tcp,
         },
         workers: args.workers,
@@ -59,10 +59,13 @@ pub fn knobs(args: &LoadKnobs) -> Result<Params, String> {
 ///
 /// It is no host, or its port is given twice.
 pub fn target(args: &LoadKnobs) -> Result<Target, String> {
-    let (target, named) = Target::parse_with_port(&args.peer)?;
+    let Some(peer) = &args.peer else {
+        return Err("PEER is missing: name the host that runs `railscope serve`".to_owned());
+    };
+    let (target, named) = Target::parse_with_port(peer)?;
     match args.port {
         Some(port) if named => {
-            Err(format!("{} and --port (-p) {port}: both name the port of the peer; give one", args.peer))
+            Err(format!("{peer} and --port (-p) {port}: both name the port of the peer; give one"))
         }
         Some(port) => Ok(Target { port, ..target }),
         None => Ok(target),

@@ -3,34 +3,30 @@
 use super::clock::Clock;
 use super::noise::Noise;
 use super::scenario::Scenario;
+use super::setup::Setup;
 use super::transport::{Nic, NicLeg, SimTransport};
 use super::{node, traffic};
 use crate::session::{FrameSource, SourceError, Stop};
 use anyhow::ensure;
 use probes::load::{Counts, LoadTransport};
 use probes::model::{
-    Frame, LegFrame, Load, LoadOp, LoadOrigin, LoadTarget, PERF_GROUPS, PerfFrame, RailFrame, RailId,
-    Session, Simulation, Topology, Worker, WorkerFrame, WorkerPhase,
+    Frame, LegFrame, Load, LoadOp, PerfFrame, RailFrame, RailId, Session, Simulation, Topology, WorkerFrame,
+    WorkerPhase,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Queue pairs per rail, message size, depths: what `load` has by default.
-const QPS: u32 = 4;
-const SIZE_BYTES: u64 = 64 << 10;
-const DEPTH: u32 = 128;
-const READ_DEPTH: u32 = 16;
-/// Long enough to be seen on the screen.
-const WARMUP_NS: u64 = 500_000_000;
 /// As on a live node, what is dear to read is read once a second.
 const FULL_EVERY_NS: u64 = 1_000_000_000;
-/// Headers that mlx5 counts with each packet of a READ response, bytes: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4.
-const RESPONSE_HEADERS: u64 = 58;
+/// Headers that mlx5 counts with each packet of a READ response or a WRITE, bytes: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4.
+const PACKET_HEADERS: u64 = 58;
 /// The same of a READ request, which has an RETH of 16 and no payload (IBTA 1.4, 9.3).
 const REQUEST_BYTES: u64 = 74;
+/// An acknowledgement: the same headers and an AETH of 4.
+const ACKNOWLEDGEMENT_BYTES: u64 = 62;
 /// What a port counts on top of each packet: its frame check sequence.
 const FCS_BYTES: u64 = 4;
 
@@ -62,11 +58,22 @@ pub struct Simulated {
 
 #[derive(Debug)]
 struct SimRail {
-    nic: Arc<Nic>,
-    counts: Arc<Counts>,
+    /// Its threads.
+    units: Vec<SimUnit>,
     /// What the NIC had counted before the session, received and sent.
     before_bytes: [u64; 2],
     path_mtu: u64,
+    legs: usize,
+    is_bond: bool,
+    op: LoadOp,
+    counters: Vec<Option<u64>>,
+}
+
+/// One thread of a rail: what it did, and what the NIC moved for it.
+#[derive(Debug)]
+struct SimUnit {
+    nic: Arc<Nic>,
+    counts: Arc<Counts>,
 }
 
 impl Simulated {
@@ -83,19 +90,34 @@ impl Simulated {
         duration: Option<Duration>,
     ) -> anyhow::Result<Self> {
         let scenario = Scenario::named(scenario)?;
+        let setup = Setup { scenario: Some(scenario), duration, ..Setup::default() };
+        Self::with(node::topology(scenario), &setup, seed, interval, pace)
+    }
+
+    /// Starts a load on the rails of a node, each of which must have a known bound.
+    ///
+    /// # Errors
+    ///
+    /// The interval is below a millisecond, or the system gives no threads.
+    pub fn with(
+        topology: Topology,
+        setup: &Setup,
+        seed: u64,
+        interval: Duration,
+        pace: Pace,
+    ) -> anyhow::Result<Self> {
         ensure!(
             interval >= Duration::from_millis(1),
             "--every: the simulator makes at most a thousand frames a second; take 1ms or more"
         );
-        let topology = node::topology(scenario);
-        let clock = Arc::new(Clock::new(topology.rails.len()));
+        let clock = Arc::new(Clock::new(topology.rails.len() * setup.shares().len()));
         let mut simulated = Self {
-            load: Arc::new(load(&topology, duration)),
+            load: Arc::new(setup.load(&topology)),
             rails: Vec::new(),
             clock,
             threads: Vec::new(),
             pace,
-            until_ns: duration.map_or(u64::MAX, nanoseconds),
+            until_ns: setup.until().map_or(u64::MAX, nanoseconds),
             began: None,
             seq: 0,
             last_ns: 0,
@@ -108,10 +130,10 @@ impl Simulated {
                 interval_ns: nanoseconds(interval),
                 hosts: vec![Arc::new(topology)],
                 clock_offset_ns: None,
-                simulated: Some(Simulation { scenario: scenario.name().into(), seed }),
+                simulated: Some(Simulation { scenario: setup.name().into(), seed }),
             }),
         };
-        simulated.start(scenario, seed)?;
+        simulated.start(setup, seed)?;
         Ok(simulated)
     }
 
@@ -122,24 +144,41 @@ impl Simulated {
         self
     }
 
-    fn start(&mut self, scenario: Scenario, seed: u64) -> std::io::Result<()> {
+    fn start(&mut self, setup: &Setup, seed: u64) -> std::io::Result<()> {
         let session = self.session.clone();
-        for ((at, rail), bond) in session.topology().rails.iter().enumerate().zip(node::BONDS) {
-            let rates = traffic::leg_rates_gb_per_s(rail, QPS, scenario.fault(bond));
-            let nic = Arc::new(Nic { legs: rates.iter().map(|_| NicLeg::default()).collect() });
-            let counts = Arc::new(Counts::default());
-            counts.set_phase(WorkerPhase::Warmup);
-            let mut noise = Noise::new(seed, u64::from(bond));
-            // between some and some hundred terabytes, as after days of use
-            let before_bytes = [noise.next() >> 17, noise.next() >> 20];
-            let transport = SimTransport::new(self.clock.clone(), nic.clone(), rates, SIZE_BYTES, noise);
-            let (clock, thread_counts) = (self.clock.clone(), counts.clone());
-            let thread = std::thread::Builder::new()
-                .name(format!("rail-{}", rail.device))
-                .spawn(move || drive(at, transport, &clock, &thread_counts))?;
-            self.threads.push(thread);
-            let path_mtu = u64::from(rail.path_mtu.unwrap_or(4096));
-            self.rails.push(SimRail { nic, counts, before_bytes, path_mtu });
+        let shares = setup.shares();
+        let warmup_ns = nanoseconds(setup.warmup);
+        for (number, rail) in (1..).zip(&session.topology().rails) {
+            let fault = setup.scenario.and_then(|scenario| scenario.fault(number));
+            let mut before_bytes = None;
+            let mut units = Vec::new();
+            for (worker, rates) in (0..).zip(traffic::leg_rates_gb_per_s(rail, &shares, fault)) {
+                let nic = Arc::new(Nic { legs: rates.iter().map(|_| NicLeg::default()).collect() });
+                let counts = Arc::new(Counts::default());
+                counts.set_phase(WorkerPhase::Warmup);
+                let mut noise = Noise::new(seed, u64::from(number) | worker << 32);
+                // between some and some hundred terabytes, as after days of use
+                before_bytes.get_or_insert_with(|| [noise.next() >> 17, noise.next() >> 20]);
+                let transport =
+                    SimTransport::new(self.clock.clone(), nic.clone(), rates, setup.size_bytes, noise);
+                let (clock, thread_counts) = (self.clock.clone(), counts.clone());
+                let at = self.threads.len();
+                let thread = std::thread::Builder::new()
+                    .name(format!("rail-{}", rail.device))
+                    .spawn(move || drive((at, warmup_ns), transport, &clock, &thread_counts))?;
+                self.threads.push(thread);
+                units.push(SimUnit { nic, counts });
+            }
+            let counters = &node::QUIET_COUNTERS[..rail.counters.len().min(node::QUIET_COUNTERS.len())];
+            self.rails.push(SimRail {
+                legs: units.first().map_or(1, |unit| unit.nic.legs.len()),
+                units,
+                before_bytes: before_bytes.unwrap_or_default(),
+                path_mtu: u64::from(rail.path_mtu.unwrap_or(4096)),
+                is_bond: rail.bond.is_some(),
+                op: setup.op,
+                counters: counters.iter().map(|(_, total)| Some(*total)).collect(),
+            });
         }
         Ok(())
     }
@@ -172,7 +211,12 @@ impl Simulated {
             // looked up once: nobody but the load is on a simulated node
             processes: (seq == 0).then(Arc::default),
             load: Some(self.load.clone()),
-            workers: self.rails.iter().enumerate().map(|(at, rail)| rail.worker(RailId(at))).collect(),
+            workers: self
+                .rails
+                .iter()
+                .enumerate()
+                .flat_map(|(at, rail)| rail.units.iter().map(move |unit| unit.worker(RailId(at))))
+                .collect(),
             sampled_in_ns: None,
         }
     }
@@ -211,7 +255,7 @@ impl Drop for Simulated {
 }
 
 /// The life of a rail's thread.
-fn drive(at: usize, mut transport: SimTransport, clock: &Clock, counts: &Counts) {
+fn drive((at, warmup_ns): (usize, u64), mut transport: SimTransport, clock: &Clock, counts: &Counts) {
     let _leaves = Leaves { at, clock };
     while clock.wait_beyond(at, transport.now_ns()) {
         while transport.now_ns() < clock.target_ns() {
@@ -220,7 +264,7 @@ fn drive(at: usize, mut transport: SimTransport, clock: &Clock, counts: &Counts)
                 Err(_) => return counts.set_phase(WorkerPhase::Failed),
             }
         }
-        if transport.now_ns() >= WARMUP_NS {
+        if transport.now_ns() >= warmup_ns {
             counts.set_phase(WorkerPhase::Measuring);
         }
     }
@@ -240,41 +284,47 @@ impl Drop for Leaves<'_> {
 
 impl SimRail {
     fn frame(&self, is_full: bool) -> RailFrame {
-        let legs: Vec<LegFrame> = self.nic.legs.iter().map(|leg| self.leg(leg)).collect();
+        let legs: Vec<LegFrame> = (0..self.legs).map(|leg| self.leg(leg)).collect();
         let sum = |count: fn(&LegFrame) -> Option<u64>| legs.iter().map(count).sum::<Option<u64>>();
         RailFrame {
             rx_bytes: sum(|leg| leg.rx_rdma_bytes),
             tx_bytes: sum(|leg| leg.tx_rdma_bytes),
             state: is_full.then(|| "ACTIVE".into()),
             phys_state: is_full.then(|| "LinkUp".into()),
-            counters: if is_full {
-                node::QUIET_COUNTERS.iter().map(|(_, total)| Some(*total)).collect()
-            } else {
-                Vec::new()
-            },
-            legs: if is_full { legs } else { Vec::new() },
+            counters: if is_full { self.counters.clone() } else { Vec::new() },
+            legs: if is_full && self.is_bond { legs } else { Vec::new() },
             lost: false,
         }
     }
 
-    fn leg(&self, leg: &NicLeg) -> LegFrame {
-        let [rx_before, tx_before] = self.before_bytes.map(|bytes| bytes / self.nic.legs.len() as u64);
-        let payload = leg.payload_bytes.load(Ordering::Relaxed);
-        let (packets, requests) = (payload / self.path_mtu, leg.requests.load(Ordering::Relaxed));
-        let rx = rx_before + payload + packets * RESPONSE_HEADERS;
-        let tx = tx_before + requests * REQUEST_BYTES;
+    fn leg(&self, leg: usize) -> LegFrame {
+        let [rx_before, tx_before] = self.before_bytes.map(|bytes| bytes / self.legs as u64);
+        let sum = |count: fn(&NicLeg) -> &AtomicU64| -> u64 {
+            self.units.iter().map(|unit| count(&unit.nic.legs[leg]).load(Ordering::Relaxed)).sum()
+        };
+        let (payload, requests) = (sum(|leg| &leg.payload_bytes), sum(|leg| &leg.requests));
+        let packets = payload / self.path_mtu;
+        let data = payload + packets * PACKET_HEADERS;
+        // what goes the other way: requests for data, or word that they came
+        let (rx, tx, rx_packets, tx_packets) = match self.op {
+            LoadOp::Read => (data, requests * REQUEST_BYTES, packets, requests),
+            LoadOp::Write => (requests * ACKNOWLEDGEMENT_BYTES, data, requests, packets),
+        };
+        let (rx, tx) = (rx_before + rx, tx_before + tx);
         LegFrame {
             rx_rdma_bytes: Some(rx),
             tx_rdma_bytes: Some(tx),
-            rx_port_bytes: Some(rx + packets * FCS_BYTES),
-            tx_port_bytes: Some(tx + requests * FCS_BYTES),
+            rx_port_bytes: Some(rx + rx_packets * FCS_BYTES),
+            tx_port_bytes: Some(tx + tx_packets * FCS_BYTES),
             link_up: Some(true),
             active: Some(true),
         }
     }
+}
 
+impl SimUnit {
     fn worker(&self, rail: RailId) -> WorkerFrame {
-        let count = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::Relaxed);
+        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
         WorkerFrame {
             rail: Some(rail),
             phase: self.counts.phase(),
@@ -287,41 +337,6 @@ impl SimRail {
             latency: self.counts.latency.read(),
             round_trip_ns: None,
         }
-    }
-}
-
-fn load(topology: &Topology, duration: Option<Duration>) -> Load {
-    let of_cpu = PERF_GROUPS.iter().flat_map(|group| group.counters);
-    let gaps = of_cpu.chain(&["context_switches", "migrations", "on_cpu_ns"]);
-    Load {
-        origin: LoadOrigin::Ours,
-        op: LoadOp::Read,
-        transport: Some("sim".into()),
-        loopback: false,
-        target: LoadTarget::Host,
-        devices: topology.rails.iter().map(|rail| rail.device.clone()).collect(),
-        size_bytes: Some(SIZE_BYTES),
-        qps: Some(QPS),
-        depth: Some(DEPTH),
-        read_depth: Some(READ_DEPTH),
-        device_read_depth: Some(READ_DEPTH),
-        place: Some("local".into()),
-        duration_s: duration.map(|duration| duration.as_secs_f64()),
-        warmup_s: Some(WARMUP_NS as f64 / 1e9),
-        workers: topology
-            .rails
-            .iter()
-            .map(|rail| Worker {
-                device: rail.device.clone(),
-                cpus: rail.local_cpus.clone(),
-                buffer_node: rail.numa_node,
-                read_depth: Some(READ_DEPTH),
-                ..Worker::default()
-            })
-            .collect(),
-        relaxed_ordering: Some(true),
-        perf_gaps: gaps.map(|name| ((*name).to_owned(), "simulated".to_owned())).collect(),
-        ..Load::default()
     }
 }
 

@@ -1,10 +1,10 @@
 //! The simulator as the rest of the program sees it.
 
-use super::{Pace, Simulated};
+use super::{Pace, Scenario, Setup, Simulated, node};
 use crate::rules::{self, Limits, Severity};
 use crate::session::{FrameSource, Recorded, Replay, Stop};
 use crate::timeline::Timeline;
-use probes::model::{Frame, RailId, WorkerPhase};
+use probes::model::{Frame, LoadOp, RailId, WorkerPhase};
 use std::path::Path;
 use std::time::Duration;
 
@@ -56,6 +56,66 @@ fn rails_read_what_their_ceilings_allow() {
     let timeline = timeline(simulated("mixed", 1, 5));
     let rates = timeline.local().sums().rails.iter().map(|rail| rail.load.mean_gb_per_s().unwrap().round());
     assert_eq!(rates.collect::<Vec<_>>(), [48.0, 48.0, 24.0, 28.0, 48.0, 48.0, 48.0, 48.0]);
+}
+
+/// A load of the user's on the healthy node; the mean rate of its first rail, and its last frame.
+fn loaded(setup: Setup) -> (f64, Frame) {
+    let setup = Setup { duration: Some(Duration::from_secs(4)), warmup: Duration::from_secs(1), ..setup };
+    let topology = node::topology(Scenario::Healthy);
+    let source = || {
+        let every = Duration::from_millis(100);
+        Simulated::with(topology.clone(), &setup, 1, every, Pace::AsFastAsPossible).unwrap()
+    };
+    let timeline = timeline(source());
+    let rate = timeline.local().sums().rails[0].load.mean_gb_per_s().unwrap();
+    (rate, frames(source()).pop().unwrap())
+}
+
+#[test]
+fn a_load_of_the_users_moves_what_its_parameters_allow() {
+    let (rate, last) = loaded(Setup::default());
+    assert_eq!((rate.round(), last.at_ns), (48.0, 5_000_000_000), "warm-up and time");
+    let (rate, _) = loaded(Setup { qps: 1, ..Setup::default() });
+    assert_eq!(rate.round(), 24.0, "one queue pair takes one leg");
+    let (rate, last) = loaded(Setup { workers: 2, size_bytes: 1 << 20, ..Setup::default() });
+    assert_eq!((rate.round(), last.workers.len()), (48.0, 16));
+    assert_eq!(last.workers[1].bytes, last.workers[1].operations << 20);
+    let load = last.load.unwrap();
+    assert_eq!((load.workers[1].number, load.workers[1].qps, load.qps), (Some(2), Some(2), Some(4)));
+}
+
+#[test]
+fn a_write_leaves_by_the_nic_and_a_read_arrives() {
+    let moved = |op| {
+        let (_, last) = loaded(Setup { op, ..Setup::default() });
+        let before = loaded(Setup { op, qps: 4, ..Setup::default() }).1.rails[0].clone();
+        assert_eq!(before, last.rails[0], "equal seeds, equal bytes");
+        let first = frames(simulated("healthy", 1, 1)).swap_remove(0);
+        [last.rails[0].rx_bytes, last.rails[0].tx_bytes]
+            .into_iter()
+            .zip([first.rails[0].rx_bytes, first.rails[0].tx_bytes])
+            .map(|(after, before)| (after.unwrap() - before.unwrap()) / 1_000_000_000)
+            .collect::<Vec<_>>()
+    };
+    let [read, write] = [moved(LoadOp::Read), moved(LoadOp::Write)];
+    assert!(read[0] > 200 && read[1] < 5, "{read:?}");
+    assert!(write[1] > 200 && write[0] < 5, "{write:?}");
+}
+
+#[test]
+fn rails_that_are_down_or_without_a_bound_are_left_out_with_the_reason() {
+    let mut topology = node::topology(Scenario::Healthy);
+    topology.rails[1].state = Some("DOWN".into());
+    (topology.rails[2].bond, topology.rails[2].line_gbit_per_s, topology.rails[2].pcie) = (None, None, None);
+    let left_out = Setup::leave_out(&mut topology);
+    assert_eq!(
+        left_out,
+        [
+            "mlx5_bond_2: it is DOWN",
+            "mlx5_bond_3: neither what its wire nor what its PCIe path can carry is known"
+        ]
+    );
+    assert_eq!(topology.rails.len(), 6);
 }
 
 #[test]

@@ -1,11 +1,15 @@
 //! Flows over wires and PCIe paths, and the rates they get.
 
 use super::scenario::Fault;
-use crate::ceilings::{Flow, line_goodput_gb_per_s, max_min_shares, path_payload_gb_per_s};
+use crate::ceilings::{
+    Flow, line_goodput_gb_per_s, line_raw_gb_per_s, max_min_shares, path_payload_gb_per_s,
+};
 use probes::model::Rail;
 
-/// Payload rate of each leg of a rail whose queue pairs all read as fast as they can, GB/s.
-pub(super) fn leg_rates_gb_per_s(rail: &Rail, qps: u32, fault: Option<Fault>) -> Vec<f64> {
+/// Payload rate of each leg of a rail whose queue pairs all go as fast as they can, GB/s, for each of the threads that
+/// have so many of the queue pairs.
+pub(super) fn leg_rates_gb_per_s(rail: &Rail, shares: &[u32], fault: Option<Fault>) -> Vec<Vec<f64>> {
+    let qps: u32 = shares.iter().sum();
     let legs = rail.bond.as_ref().map_or(1, |bond| bond.legs.len().max(1));
     // every leg's wire, then the PCIe path they share
     let pcie = legs;
@@ -14,16 +18,27 @@ pub(super) fn leg_rates_gb_per_s(rail: &Rail, qps: u32, fault: Option<Fault>) ->
     let leg_of = |qp: usize| if fault == Some(Fault::OneLeg) { 0 } else { qp % legs };
     let flows: Vec<Flow> =
         (0..qps as usize).map(|qp| Flow { crosses: vec![leg_of(qp), pcie], demand: None }).collect();
-    let mut rates = vec![0.0; legs];
-    for (qp, rate) in max_min_shares(&capacities, &flows).into_iter().enumerate() {
-        rates[leg_of(qp)] += rate.unwrap_or(0.0);
-    }
-    rates
+    let mut of_qps = max_min_shares(&capacities, &flows).into_iter().enumerate();
+    let thread = |share: &u32| {
+        let mut rates = vec![0.0; legs];
+        for (qp, rate) in of_qps.by_ref().take(*share as usize) {
+            rates[leg_of(qp)] += rate.unwrap_or(0.0);
+        }
+        rates
+    };
+    shares.iter().map(thread).collect()
 }
 
-/// Payload that one leg's wire can carry, GB/s.
+/// Whether anything is known that bounds the rail.
+pub(super) fn has_a_bound(rail: &Rail) -> bool {
+    let legs = rail.bond.as_ref().map_or(1, |bond| bond.legs.len().max(1));
+    let wires = (0..legs).all(|leg| leg_goodput_gb_per_s(rail, leg).is_some_and(|rate| rate > 0.0));
+    wires || rail.pcie.as_ref().and_then(path_payload_gb_per_s).is_some()
+}
+
+/// Payload that one leg's wire can carry, GB/s; without a path MTU its raw rate.
 fn leg_goodput_gb_per_s(rail: &Rail, leg: usize) -> Option<f64> {
-    let whole = line_goodput_gb_per_s(rail)?;
+    let whole = line_goodput_gb_per_s(rail).or_else(|| line_raw_gb_per_s(rail))?;
     let Some(bond) = &rail.bond else { return Some(whole) };
     Some(whole * bond.legs.get(leg)?.speed_gbit_per_s? / rail.line_gbit_per_s?)
 }
@@ -38,11 +53,20 @@ mod tests {
         let topology = node::topology(Scenario::Mixed);
         let rates = |bond: u32| {
             let rail = &topology.rails[bond as usize - 1];
-            let rates = leg_rates_gb_per_s(rail, 4, Scenario::Mixed.fault(bond));
+            let rates = leg_rates_gb_per_s(rail, &[4], Scenario::Mixed.fault(bond)).swap_remove(0);
             rates.into_iter().map(|rate| (rate * 10.0).round() / 10.0).collect::<Vec<_>>()
         };
         assert_eq!(rates(1), [24.5, 24.5]);
         assert_eq!(rates(3), [24.5, 0.0], "one leg");
         assert_eq!(rates(4), [14.4, 14.4], "x8 of x16");
+    }
+
+    #[test]
+    fn threads_share_what_their_rail_can_do() {
+        let rail = &node::topology(Scenario::Healthy).rails[0];
+        let rates = leg_rates_gb_per_s(rail, &[3, 1], None);
+        let whole: f64 = rates.iter().flatten().sum();
+        assert_eq!((whole * 10.0).round() / 10.0, 49.0);
+        assert!(rates[0].iter().sum::<f64>() > 2.9 * rates[1].iter().sum::<f64>());
     }
 }

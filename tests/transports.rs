@@ -1,4 +1,5 @@
-//! `serve` and `load --transport tcp`: two processes, and rails whose addresses are of the loopback network.
+//! `load` over what is no RDMA: TCP between two processes, with rails whose addresses are of the loopback network; and
+//! the ceilings model, without a peer.
 
 use assert_cmd::cargo::cargo_bin;
 use std::io::{BufRead, BufReader};
@@ -158,4 +159,35 @@ fn a_counted_load_over_tcp_ends_by_itself() {
     let report: serde_json::Value = serde_json::from_str(&report).unwrap_or_else(|_| panic!("{told}"));
     let operations = report["load"]["threads"][0]["operations"].as_u64().unwrap();
     assert!(operations >= 50, "{report}");
+}
+
+#[test]
+fn a_simulated_load_needs_no_peer_and_says_what_it_is() {
+    let here = tree(["0001", "0003"]);
+    let load = |flags: &[&str]| {
+        let flags = [&["--transport", "sim", "--for", "5s", "--headless"], flags].concat();
+        said(&railscope("load", &flags, here.path()).output().unwrap())
+    };
+    let (text, told) = load(&["--rails", "mlx5_1", "--size", "1M"]);
+    assert!(told.contains("nothing is measured"), "{told}");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("SIMULATED: scenario ceilings, seed 1. Nothing here is a measurement."), "{text}");
+    assert!(text.contains("READ, simulated, 1 MiB messages"), "{text}");
+    assert!(text.contains("mlx5_1") && !text.contains("mlx5_0"), "{text}");
+    let (json, _) = load(&["--json"]);
+    assert_eq!(json, load(&["--json"]).0, "equal seeds, equal reports");
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&report["load"]["transport"], &report["load"]["simulated"]), (&"sim".into(), &true.into()));
+    let (_, told) = load(&["n2"]);
+    assert_eq!(
+        told.trim(),
+        "railscope: --transport sim: nobody is at the other end; leave PEER and --port out"
+    );
+}
+
+#[test]
+fn a_load_without_a_peer_says_what_is_missing() {
+    let here = tree(["0001", "0003"]);
+    let (_, told) = said(&railscope("load", &[], here.path()).output().unwrap());
+    assert_eq!(told.trim(), "railscope: PEER is missing: name the host that runs `railscope serve`");
 }

@@ -1,0 +1,152 @@
+//! What is simulated: the load that is asked for, on a node of ours or of the user's.
+
+use super::Scenario;
+use super::traffic::has_a_bound;
+use probes::load::{Params, Unit};
+use probes::model::{Load, LoadOp, LoadOrigin, LoadTarget, PERF_GROUPS, Rail, RailId, Topology, Worker};
+use std::time::Duration;
+
+/// The load of a simulation.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// What is wrong with which rail; `None`: nothing, whatever the node is.
+    pub scenario: Option<Scenario>,
+    /// Direction.
+    pub op: LoadOp,
+    /// Queue pairs per rail.
+    pub qps: u32,
+    /// Threads per rail.
+    pub workers: u32,
+    /// Message size, bytes.
+    pub size_bytes: u64,
+    /// Send queue depth per queue pair.
+    pub depth: u32,
+    /// READs outstanding per queue pair; `None`: as many as the device can.
+    pub read_depth: Option<u32>,
+    /// Placement in words.
+    pub place: String,
+    /// Time at the start that is not measured.
+    pub warmup: Duration,
+    /// Time in all, or of a load of the user's, time that is measured; `None` until stopped.
+    pub duration: Option<Duration>,
+}
+
+impl Default for Setup {
+    /// What `load` has by default, with a warm-up that is just long enough to be seen on the screen.
+    fn default() -> Self {
+        let params = Params::default();
+        Self {
+            scenario: None,
+            op: params.op,
+            qps: params.qps,
+            workers: params.workers,
+            size_bytes: params.size_bytes,
+            depth: params.depth,
+            read_depth: None,
+            place: params.place.to_string(),
+            warmup: Duration::from_millis(500),
+            duration: None,
+        }
+    }
+}
+
+impl Setup {
+    /// The load that these parameters ask for.
+    #[must_use]
+    pub fn of(params: &Params, duration: Option<Duration>) -> Self {
+        Self {
+            scenario: None,
+            op: params.op,
+            qps: params.qps,
+            workers: params.workers,
+            size_bytes: params.size_bytes,
+            depth: params.depth,
+            read_depth: params.read_depth,
+            place: params.place.to_string(),
+            warmup: Duration::try_from_secs_f64(params.warmup_s).unwrap_or_default(),
+            duration,
+        }
+    }
+
+    /// Takes the rails that cannot be simulated out of a topology; says why, one line each.
+    #[must_use]
+    pub fn leave_out(topology: &mut Topology) -> Vec<String> {
+        let reason = |rail: &Rail| match rail.state.as_deref() {
+            Some("ACTIVE") if has_a_bound(rail) => None,
+            Some("ACTIVE") => {
+                Some("neither what its wire nor what its PCIe path can carry is known".to_owned())
+            }
+            state => Some(format!("it is {}", state.unwrap_or("in an unknown state"))),
+        };
+        let mut left_out = Vec::new();
+        topology.rails.retain(|rail| {
+            let reason = reason(rail);
+            left_out.extend(reason.as_ref().map(|reason| format!("{}: {reason}", rail.device)));
+            reason.is_none()
+        });
+        left_out
+    }
+
+    /// Name in the session.
+    pub(super) fn name(&self) -> &'static str {
+        self.scenario.map_or("ceilings", Scenario::name)
+    }
+
+    /// Queue pairs of each thread of a rail.
+    pub(super) fn shares(&self) -> Vec<u32> {
+        let params = Params { qps: self.qps, workers: self.workers, ..Params::default() };
+        Unit::all(&[RailId(0)], &params).map(|unit| unit.qps).collect()
+    }
+
+    /// Time from start to end.
+    pub(super) fn until(&self) -> Option<Duration> {
+        match self.scenario {
+            Some(_) => self.duration,
+            None => self.duration.map(|measured| measured + self.warmup),
+        }
+    }
+
+    /// The load as frames carry it.
+    pub(super) fn load(&self, topology: &Topology) -> Load {
+        let of_cpu = PERF_GROUPS.iter().flat_map(|group| group.counters);
+        let gaps = of_cpu.chain(&["context_switches", "migrations", "on_cpu_ns"]);
+        let is_read = self.op == LoadOp::Read;
+        let device_depth = |rail: &Rail| rail.max_read_depth.filter(|_| is_read);
+        let depth = |rail: &Rail| {
+            let asked = self.read_depth.filter(|_| is_read);
+            device_depth(rail).into_iter().chain(asked).min()
+        };
+        let shares = self.shares();
+        let workers = topology.rails.iter().flat_map(|rail| {
+            (1..).zip(&shares).map(|(number, qps)| Worker {
+                device: rail.device.clone(),
+                number: (shares.len() > 1).then_some(number),
+                qps: (shares.len() > 1).then_some(*qps),
+                cpus: rail.local_cpus.clone(),
+                buffer_node: rail.numa_node,
+                read_depth: depth(rail),
+                ..Worker::default()
+            })
+        });
+        Load {
+            origin: LoadOrigin::Ours,
+            op: self.op,
+            transport: Some("sim".into()),
+            loopback: false,
+            target: LoadTarget::Host,
+            devices: topology.rails.iter().map(|rail| rail.device.clone()).collect(),
+            size_bytes: Some(self.size_bytes),
+            qps: Some(self.qps),
+            depth: Some(self.depth),
+            read_depth: topology.rails.iter().filter_map(depth).min(),
+            device_read_depth: topology.rails.iter().filter_map(device_depth).min(),
+            place: Some(self.place.clone()),
+            duration_s: self.duration.map(|duration| duration.as_secs_f64()),
+            warmup_s: Some(self.warmup.as_secs_f64()),
+            workers: workers.collect(),
+            relaxed_ordering: Some(true),
+            perf_gaps: gaps.map(|name| ((*name).to_owned(), "simulated".to_owned())).collect(),
+            ..Load::default()
+        }
+    }
+}

@@ -12,6 +12,7 @@ pub mod replay;
 pub mod report;
 pub mod serve;
 pub mod signals;
+pub mod sweep;
 pub mod top;
 pub mod verdict;
 pub mod watch;

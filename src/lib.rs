@@ -30,6 +30,7 @@ pub mod rules;
 pub mod session;
 pub mod settings;
 pub mod sim;
+pub mod sweep;
 pub mod timeline;
 pub mod tui;
 pub mod view;

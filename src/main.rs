@@ -15,6 +15,7 @@ fn main() -> ExitCode {
         Command::Check(args) => commands::check::run(args),
         Command::Serve(args) => commands::serve::run(args),
         Command::Load(args) => commands::load::run(args),
+        Command::Sweep(args) => commands::sweep::run(&args),
         Command::Record(args) => commands::record::run(args),
         Command::Replay(args) => commands::replay::run(args),
         Command::Report(args) => commands::report::run(args),

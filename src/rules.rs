@@ -10,7 +10,7 @@ mod cards;
 mod codes;
 mod counters;
 mod cross_numa;
-mod fabric;
+pub(crate) mod fabric;
 mod finding;
 mod firmware;
 mod gids;

@@ -11,6 +11,7 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use interval::growth;
 pub use interval::{Interval, LegRates, Quality, RailRates, gb_per_s};
 pub use measured::{Done, Measured, Reading};
 pub use sums::{Event, LegSums, RailSums, Sum, Sums};

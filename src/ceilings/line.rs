@@ -37,6 +37,18 @@ pub fn line_goodput_gb_per_s(rail: &Rail) -> Option<f64> {
     Some(line_raw_gb_per_s(rail)? * goodput_share(rail.path_mtu?, overhead))
 }
 
+/// Payload the wire can carry in messages of this size, GB/s: below the path MTU each has a packet of its own, and more
+/// of the wire goes to headers. `None` as in [`line_goodput_gb_per_s`].
+#[must_use]
+pub fn line_goodput_of_messages_gb_per_s(rail: &Rail, size_bytes: u64) -> Option<f64> {
+    let (raw, mtu) = (line_raw_gb_per_s(rail)?, f64::from(rail.path_mtu?));
+    let goodput = line_goodput_gb_per_s(rail)?;
+    let overhead = mtu * (raw / goodput - 1.0);
+    let size = size_bytes as f64;
+    let packets = (size / mtu).ceil();
+    (size > 0.0 && goodput > 0.0).then(|| raw * size / (size + packets * overhead))
+}
+
 /// Header between Ethernet and the transport. Without a recommended GID: RoCE v2 over IPv4, the commonest.
 fn network_header(rail: &Rail) -> u32 {
     let chosen = rail.gid.as_ref().and_then(|choice| rail.gids.iter().find(|g| g.index == choice.index));
@@ -53,7 +65,7 @@ fn is_ipv6(address: Ipv6Addr) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::line_goodput_gb_per_s;
+    use super::{line_goodput_gb_per_s, line_goodput_of_messages_gb_per_s};
     use probes::model::{LinkLayer, Rail};
 
     #[test]
@@ -68,5 +80,18 @@ mod tests {
         assert_eq!(at(4096), 49.02);
         assert_eq!(at(1024), 46.29);
         assert_eq!(line_goodput_gb_per_s(&Rail::default()), None);
+    }
+
+    #[test]
+    fn small_messages_pay_a_header_each() {
+        let rail = Rail {
+            line_gbit_per_s: Some(400.0),
+            path_mtu: Some(4096),
+            link_layer: Some(LinkLayer::Ethernet),
+            ..Rail::default()
+        };
+        let of = |size| (line_goodput_of_messages_gb_per_s(&rail, size).unwrap() * 100.0).round() / 100.0;
+        assert_eq!([of(1024), of(4096), of(6144), of(1 << 20)], [46.29, 49.02, 48.7, 49.02]);
+        assert_eq!(line_goodput_of_messages_gb_per_s(&rail, 0), None);
     }
 }

@@ -4,13 +4,14 @@ use super::number::{known, round};
 use crate::timeline::Done;
 use probes::model::{PERF_GROUPS, PerfFrame};
 use probes::perf::{MULTIPLEXED, state_of};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What threads cost over their measured time, warm-up left out; null for a counter that this machine does not give.
 ///
 /// Counters of the CPU that took turns are scaled to the whole time, and `state` then says `multiplexed`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PerfRow {
     /// The time that was measured; null when there was none yet.
     pub measured_s: Option<f64>,

@@ -4,7 +4,7 @@
 //! What each counter means: counters.rst of mlx5 (`Documentation/networking/device_drivers/ethernet/mellanox`),
 //! the `rdma_stat_desc` tables of the other drivers in drivers/infiniband, IBTA 1.4, 16.1.3.5.
 
-mod names;
+pub(crate) mod names;
 
 use super::gids::speaks_roce;
 use super::growth::{Grown, Growth};

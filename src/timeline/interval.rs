@@ -256,7 +256,7 @@ fn leg_rates(then: &RailFrame, ns: u64, rail: &RailFrame) -> Vec<LegRates> {
 
 /// Differences of the further counters. Queue-pair counters of mlx5 are 32 bits wide and wrap
 /// (`be32_to_cpu` in drivers/infiniband/hw/mlx5/counters.c): a small number after a large one below 2^32.
-fn growth(then: &RailFrame, now: &RailFrame) -> Vec<Option<u64>> {
+pub(crate) fn growth(then: &RailFrame, now: &RailFrame) -> Vec<Option<u64>> {
     const WRAP: u64 = 1 << 32;
     now.counters
         .iter()

@@ -1,7 +1,7 @@
 //! Which counter tells of what, by the names that drivers give.
 
 /// ECN marks seen, congestion notifications sent, received and obeyed: mlx5, `bnxt_re`, irdma, hns, ionic, mana.
-pub(super) fn is_congestion(name: &str) -> bool {
+pub(crate) fn is_congestion(name: &str) -> bool {
     matches!(
         name,
         "hw/np_ecn_marked_roce_packets"
@@ -31,7 +31,7 @@ pub(super) fn is_congestion(name: &str) -> bool {
 ///
 /// A receiver that is not ready (RNR) is no loss, and what EFA sends again on another path (`retrans_pkts`) is how
 /// it works.
-pub(super) fn is_loss(name: &str) -> bool {
+pub(crate) fn is_loss(name: &str) -> bool {
     matches!(
         name,
         "hw/out_of_sequence"
@@ -80,12 +80,12 @@ pub(super) fn is_loss(name: &str) -> bool {
 }
 
 /// Pause frames of the port that came in, of the whole port or of one priority.
-pub(super) fn is_pause_received(name: &str) -> bool {
+pub(crate) fn is_pause_received(name: &str) -> bool {
     pauses(name, "rx")
 }
 
 /// Pause frames that went out, storms of them, and packets the port had no room for.
-pub(super) fn is_pause_sent(name: &str) -> bool {
+pub(crate) fn is_pause_sent(name: &str) -> bool {
     let discards = || {
         let name = name.strip_prefix("eth/").unwrap_or_default();
         name == "rx_discards_phy"

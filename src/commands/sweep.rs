@@ -1,0 +1,228 @@
+//! `railscope sweep`: one point after the other against one `railscope serve`.
+
+mod measuring;
+mod progress;
+
+use super::signals;
+use crate::cli::SweepArgs;
+use crate::peer::{End, request};
+use crate::printable::{Printable, tell};
+use crate::session::Stop;
+use crate::settings::{Common, FailOn};
+use crate::sweep::saved::Where;
+use crate::sweep::text::Text;
+use crate::sweep::{Grid, Point, Resume, Sizes, Sweep, svg};
+use anyhow::{Context, bail, ensure};
+use measuring::{Bench, Measured};
+use probes::load::Params;
+use probes::model::{LoadOp, RailId};
+use progress::Progress;
+use std::cell::Cell;
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+/// Time measured at each point unless told otherwise.
+const DEFAULT_WINDOW: Duration = Duration::from_secs(15);
+/// The same of the round trip before a READ sweep.
+const ROUND_TRIP_WINDOW: Duration = Duration::from_secs(1);
+/// Fewer timed READs tell no median.
+const FEWEST_SAMPLES: u64 = 5;
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// What could not be done, for exit code 2.
+pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
+    let target = request::target(&args.knobs).map_err(anyhow::Error::msg)?;
+    let common = args.common.clone().with_config()?;
+    refuse(&common)?;
+    let window = common.duration.map_or(DEFAULT_WINDOW, |period| period.0);
+    let mut sweep = asked(args, window)?;
+    if let Some(file) = &args.save {
+        let resume = if args.resume { Resume::Yes } else { Resume::No };
+        sweep = sweep.resumed(file, resume)?;
+    }
+    let (root, end) = End::of(&common, args.knobs.gid_index)?;
+    let stop = Stop::new();
+    signals::end_on_signals(stop.clone())?;
+    let bench = Bench { root, end, target, stop, introduced: Cell::new(false) };
+    let ended = measure(&bench, &mut sweep, args.save.as_deref());
+    if sweep.points.is_empty() {
+        ended?;
+        bail!("stopped before the first point was measured");
+    }
+    let failed = sweep.points.iter().any(|point| !point.failures.is_empty());
+    let missing = sweep.missing().len();
+    print(sweep, &common, args.svg.as_deref())?;
+    ended?;
+    if missing > 0 {
+        let again = if args.save.is_some() { "; --resume goes on with the rest" } else { "" };
+        bail!("stopped with {missing} of its points not measured{again}");
+    }
+    Ok(ExitCode::from(u8::from(failed && common.fail_on() != FailOn::Never)))
+}
+
+/// Flags of those who watch, which mean nothing here.
+fn refuse(common: &Common) -> anyhow::Result<()> {
+    for (given, flag, instead) in [
+        (common.record.is_some(), "--record", "--save keeps a sweep; `railscope load --record` a session"),
+        (common.steps.is_some(), "--steps", "counters that are stepped cannot be loaded"),
+        (common.overlay.every.is_some(), "--every", "a point has two samples, at both ends of its window"),
+    ] {
+        ensure!(!given, "{flag}: {instead}");
+    }
+    Ok(())
+}
+
+/// The sweep that the flags ask for, without a point.
+fn asked(args: &SweepArgs, window: Duration) -> anyhow::Result<Sweep> {
+    let or = |list: &[u32], default: &[u32]| if list.is_empty() { default.to_vec() } else { list.to_vec() };
+    let sizes = match &args.sizes {
+        Some(sizes) => sizes.clone(),
+        None => "1K..1M".parse::<Sizes>().map_err(anyhow::Error::msg)?,
+    };
+    let grid =
+        Grid::new(&sizes, &or(&args.qps, &[1, 4]), &or(&args.workers, &[1])).map_err(anyhow::Error::msg)?;
+    let params = Params {
+        duration_s: Some(window.as_secs_f64()),
+        ..request::knobs(&args.knobs).map_err(anyhow::Error::msg)?
+    };
+    Ok(Sweep::new(params, window.as_secs_f64(), grid))
+}
+
+/// Measures what is missing, until it is told to stop.
+fn measure(bench: &Bench, sweep: &mut Sweep, save: Option<&Path>) -> anyhow::Result<()> {
+    let missing = sweep.missing();
+    let window = Duration::try_from_secs_f64(sweep.window_s).context("--for")?;
+    let each = window + Duration::try_from_secs_f64(sweep.params.warmup_s).context("--warmup")?;
+    if !missing.is_empty() && sweep.params.op == LoadOp::Read && sweep.facts.round_trips_us.is_empty() {
+        round_trips(bench, sweep)?;
+    }
+    let mut progress = Progress::new(missing.len(), each);
+    for spot in missing {
+        progress.begin(spot);
+        let params = Params {
+            size_bytes: spot.size_bytes,
+            qps: spot.qps,
+            workers: spot.workers,
+            ..sweep.params.clone()
+        };
+        let measured = bench.measure(&params, window).with_context(|| spot.to_string())?;
+        let Some(measured) = measured else { break };
+        describe(sweep, &measured)?;
+        let mut point = Point::between(spot, &measured.topology, &measured.from, &measured.to, &sweep.facts);
+        point.failures = measured.failures;
+        point.perftest = measured.perftest;
+        progress.end(&point);
+        sweep.add(point);
+        if let Some(file) = save {
+            sweep.save(file)?;
+        }
+    }
+    Ok(())
+}
+
+/// What the first measurement tells of both hosts.
+///
+/// # Errors
+///
+/// A sweep that is gone on with was measured between other hosts or over other rails.
+fn describe(sweep: &mut Sweep, measured: &Measured) -> anyhow::Result<()> {
+    let host = &measured.topology.host;
+    let load = measured.to.load.as_deref();
+    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok();
+    let unix_ms = since_1970.and_then(|time| u64::try_from(time.as_millis()).ok());
+    sweep.started_unix_ms = sweep.started_unix_ms.or(unix_ms);
+    let driven = |device: &&String| measured.topology.rail(device).is_some();
+    let with_firmware = |device: &String| {
+        let firmware = measured.topology.rail(device).and_then(|(_, rail)| rail.firmware.as_deref());
+        firmware.map_or_else(|| device.clone(), |firmware| format!("{device} ({firmware})"))
+    };
+    let now = Where {
+        hostname: host.hostname.clone().or_else(|| Some(measured.here.clone())),
+        cpu_model: host.cpu_model.clone(),
+        kernel: host.kernel.clone(),
+        peer: measured.peer.clone(),
+        loopback: load.is_some_and(|load| load.loopback),
+        transport: load.and_then(|load| load.transport.clone()).unwrap_or_default(),
+        rails: load
+            .map_or_else(Vec::new, |load| load.devices.iter().filter(driven).map(with_firmware).collect()),
+    };
+    let then = &sweep.host;
+    ensure!(
+        sweep.points.is_empty()
+            || (&then.hostname, &then.peer, &then.rails) == (&now.hostname, &now.peer, &now.rails),
+        "the points of this sweep so far are of {} and {} over {}, not of {} and {} over {}: give another --save",
+        then.hostname.as_deref().unwrap_or("?"),
+        then.peer,
+        then.rails.join(", "),
+        now.hostname.as_deref().unwrap_or("?"),
+        now.peer,
+        now.rails.join(", ")
+    );
+    sweep.host = now;
+    if let Some(load) = load {
+        sweep.unavailable.clone_from(&load.perf_gaps);
+    }
+    Ok(())
+}
+
+/// The round trip of single READs on every rail: queue depth 1, the smallest message.
+fn round_trips(bench: &Bench, sweep: &mut Sweep) -> anyhow::Result<()> {
+    let Some(&size_bytes) = sweep.grid.sizes_bytes.first() else { return Ok(()) };
+    let params = Params {
+        size_bytes,
+        qps: 1,
+        workers: 1,
+        depth: 1,
+        read_depth: Some(1),
+        chain: None,
+        cq_mod: None,
+        bidirectional: false,
+        rate_gb_per_s: None,
+        warmup_s: 0.3,
+        ..sweep.params.clone()
+    };
+    let Some(measured) =
+        bench.measure(&params, ROUND_TRIP_WINDOW).context("the round trip of a single READ")?
+    else {
+        return Ok(());
+    };
+    let workers = measured.from.workers.iter().zip(&measured.to.workers);
+    for (then, now) in workers {
+        let latency = now.latency.since(&then.latency);
+        let rail = now.rail.and_then(|RailId(at)| measured.topology.rails.get(at));
+        let median = latency.quantile_ns(0.5).filter(|_| latency.samples() >= FEWEST_SAMPLES);
+        if let (Some(rail), Some(ns)) = (rail, median) {
+            sweep.facts.round_trips_us.insert(rail.device.clone(), ns / 1e3);
+        }
+    }
+    sweep.facts.round_trip_size_bytes = (!sweep.facts.round_trips_us.is_empty()).then_some(size_bytes);
+    Ok(())
+}
+
+fn print(sweep: Sweep, common: &Common, picture: Option<&Path>) -> anyhow::Result<()> {
+    let sweep = sweep.with_statements();
+    if let Some(file) = picture {
+        match svg::picture(&sweep) {
+            Ok(text) => std::fs::write(file, text).with_context(|| file.display().to_string())?,
+            Err(why) => tell(format_args!("{}: {why}", file.display())),
+        }
+    }
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let written = if common.json {
+        serde_json::to_writer_pretty(&mut out, &sweep)
+            .map_err(std::io::Error::from)
+            .and_then(|()| writeln!(out))
+    } else {
+        write!(out, "{}", Printable(Text(&sweep)))
+    };
+    match written.and_then(|()| out.flush()) {
+        // whoever reads has seen enough (`| head`)
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("the sweep cannot be written to stdout"),
+    }
+}

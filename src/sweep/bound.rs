@@ -1,0 +1,251 @@
+//! What bounds a point, from the ceilings and from what its threads did.
+
+use super::grid::Spot;
+use super::row::{RailPoint, Row};
+use crate::ceilings::{line_goodput_of_messages_gb_per_s, path_payload_gb_per_s};
+use crate::settings::Size;
+use probes::model::{LoadOp, Rail};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Share of a ceiling from which on it is what bounds.
+const AT_CEILING: f64 = 0.95;
+/// The same of the READ window, whose round trip was measured without other traffic.
+const AT_WINDOW: f64 = 0.9;
+/// A rate that much above the window shows that the round trip was measured with something else in its way.
+const BEYOND_WINDOW: f64 = 1.1;
+/// Empty polls below this share are rare: the thread finds work nearly whenever it looks.
+const RARE_EMPTY_POLLS: f64 = 0.05;
+/// A thread that was on a CPU for this share of the time was busy.
+const BUSY: f64 = 0.9;
+
+/// What bounds a point.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bound {
+    /// `link`, `pcie`, `read-window`, `posting-core`, `mixed` (rails differ) or `unknown`.
+    pub by: String,
+    /// The figures that say so, or what is not known.
+    pub because: String,
+}
+
+/// What is known of a sweep besides its points.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Direction.
+    pub op: LoadOp,
+    /// Time a single READ takes on each device, microseconds (median); empty where it was not measured.
+    pub round_trips_us: BTreeMap<String, f64>,
+    /// Size of the messages it was measured with.
+    pub round_trip_size_bytes: Option<u64>,
+}
+
+impl Facts {
+    /// Payload that the READ window lets through, GB/s: queue pairs × READ depth × message / round trip; in words why
+    /// it is not known.
+    pub(super) fn window_gb_per_s(
+        &self,
+        rail: &Rail,
+        spot: Spot,
+        depth: Option<u32>,
+    ) -> Result<f64, &'static str> {
+        if self.op != LoadOp::Read {
+            return Err("WRITE has no READ window");
+        }
+        let (Some(small_us), Some(small)) =
+            (self.round_trips_us.get(&rail.device), self.round_trip_size_bytes)
+        else {
+            return Err("the round trip was not measured");
+        };
+        let depth = depth.ok_or("the READ depth is not known")?;
+        let more = spot.size_bytes.saturating_sub(small) as f64;
+        // a larger message takes longer by its own time on the wire
+        let wire_ns = match line_goodput_of_messages_gb_per_s(rail, spot.size_bytes) {
+            Some(line) => more / line,
+            None if more > 0.0 => return Err("the line's rate is not known"),
+            None => 0.0,
+        };
+        let round_trip_ns = small_us * 1e3 + wire_ns;
+        if round_trip_ns <= 0.0 {
+            return Err("the round trip was not measured");
+        }
+        Ok(f64::from(spot.qps) * f64::from(depth) * spot.size_bytes as f64 / round_trip_ns)
+    }
+
+    /// What bounds a rail at a point.
+    #[must_use]
+    pub fn bound(&self, rail: &Rail, spot: Spot, read_depth: Option<u32>, row: &Row) -> Bound {
+        let Some(rate) = row.gb_per_s.filter(|rate| *rate > 0.0) else {
+            return Bound::unknown("nothing was moved");
+        };
+        let line = line_goodput_of_messages_gb_per_s(rail, spot.size_bytes);
+        let pcie = rail.pcie.as_ref().and_then(path_payload_gb_per_s);
+        let window = match self.window_gb_per_s(rail, spot, read_depth) {
+            Ok(window) if rate > BEYOND_WINDOW * window => {
+                Err("more than the READ window of the measured round trip, which then was no bare one")
+            }
+            window => window,
+        };
+        let size = Size(spot.size_bytes);
+        let reached = |ceiling: Option<f64>, share: f64| ceiling.filter(|ceiling| rate >= share * ceiling);
+        if let Some(line) = reached(line, AT_CEILING) {
+            return Bound::new(
+                "link",
+                format!("{rate:.2} of {line:.2} GB/s the wire carries in messages of {size}"),
+            );
+        }
+        if let Some(pcie) = reached(pcie, AT_CEILING) {
+            return Bound::new("pcie", format!("{rate:.2} of {pcie:.2} GB/s the PCIe path carries"));
+        }
+        if let Some(window) = reached(window.ok(), AT_WINDOW) {
+            return Bound::new(
+                "read-window",
+                format!("{rate:.2} of {window:.2} GB/s that the READs in flight carry in their round trip"),
+            );
+        }
+        let is_rare = row.empty_poll_share.is_some_and(|share| share < RARE_EMPTY_POLLS);
+        if is_rare && row.busy_share.is_some_and(|share| share >= BUSY) {
+            let percent = 100.0 * row.empty_poll_share.unwrap_or_default();
+            return Bound::new(
+                "posting-core",
+                format!(
+                    "{percent:.1} % of polls found nothing and its threads were busy: more workers may help"
+                ),
+            );
+        }
+        let of = |name: &str, ceiling: Option<f64>| match ceiling {
+            Some(ceiling) => format!("{:.0} % of the {name}", 100.0 * rate / ceiling),
+            None => format!("{name} not known"),
+        };
+        let window = match window {
+            Ok(window) => of("READ window", Some(window)),
+            Err(why) => why.to_owned(),
+        };
+        let polls = match (row.empty_poll_share, row.busy_share) {
+            (Some(share), _) if share >= RARE_EMPTY_POLLS => {
+                format!("{:.0} % of polls found nothing, so the thread waits", 100.0 * share)
+            }
+            (Some(_), None) => "empty polls are rare, but time on a CPU was not counted".to_owned(),
+            (Some(_), Some(busy)) => format!(
+                "empty polls are rare, but its threads had a CPU only {:.0} % of the time",
+                100.0 * busy
+            ),
+            (None, _) => "no poll was counted".to_owned(),
+        };
+        Bound::unknown(&[of("line", line), of("PCIe path", pcie), window, polls].join(", "))
+    }
+}
+
+impl Bound {
+    fn new(by: &str, because: String) -> Self {
+        Self { by: by.to_owned(), because }
+    }
+
+    fn unknown(because: &str) -> Self {
+        Self::new("unknown", because.to_owned())
+    }
+
+    /// Of all rails together: what bounds each of them, where that is the same.
+    #[must_use]
+    pub fn of_all(rails: &[RailPoint]) -> Self {
+        let Some(first) = rails.first() else { return Self::unknown("no rail was measured") };
+        let kinds: BTreeSet<&str> = rails.iter().map(|rail| rail.bound.by.as_str()).collect();
+        if kinds.len() == 1 {
+            let each = if rails.len() > 1 { format!("{}: ", first.device) } else { String::new() };
+            return Self::new(&first.bound.by, format!("{each}{}", first.bound.because));
+        }
+        let named = kinds.iter().map(|kind| {
+            let devices = rails.iter().filter(|rail| rail.bound.by == *kind).map(|rail| rail.device.as_str());
+            format!("{kind} {}", devices.collect::<Vec<_>>().join(" "))
+        });
+        Self::new("mixed", named.collect::<Vec<_>>().join("; "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bound, Facts};
+    use crate::sweep::grid::Spot;
+    use crate::sweep::row::{RailPoint, Row};
+    use probes::model::{Hop, LinkLayer, LoadOp, PciePath, Rail};
+
+    fn rail() -> Rail {
+        Rail {
+            device: "mlx5_0".to_owned(),
+            line_gbit_per_s: Some(400.0),
+            path_mtu: Some(4096),
+            link_layer: Some(LinkLayer::Ethernet),
+            ..Rail::default()
+        }
+    }
+
+    /// A round trip of 10 us for 1K.
+    fn facts(op: LoadOp) -> Facts {
+        let round_trips_us = [("mlx5_0".to_owned(), 10.0)].into();
+        Facts { op, round_trips_us, round_trip_size_bytes: Some(1024) }
+    }
+
+    fn bound(rate: f64, size_bytes: u64, empty: f64, busy: Option<f64>) -> Bound {
+        let row =
+            Row { gb_per_s: Some(rate), empty_poll_share: Some(empty), busy_share: busy, ..Row::default() };
+        let spot = Spot { size_bytes, qps: 1, workers: 1 };
+        facts(LoadOp::Read).bound(&rail(), spot, Some(16), &row)
+    }
+
+    #[test]
+    fn at_the_wire_the_link_bounds() {
+        let found = bound(48.8, 1 << 20, 0.99, Some(1.0));
+        assert_eq!(found.by, "link");
+        assert_eq!(found.because, "48.80 of 49.02 GB/s the wire carries in messages of 1M");
+        assert_eq!(bound(44.5, 1024, 0.5, None).by, "link", "a small message leaves less of the wire");
+    }
+
+    #[test]
+    fn reads_in_flight_over_their_round_trip_are_the_window() {
+        // 16 READs of 1 KiB in 10 us: 1.64 GB/s
+        let found = bound(1.6, 1024, 0.9, Some(1.0));
+        assert_eq!(found.by, "read-window");
+        assert!(found.because.starts_with("1.60 of 1.64 GB/s"), "{found:?}");
+    }
+
+    #[test]
+    fn a_busy_thread_that_always_finds_work_is_the_bound() {
+        assert_eq!(bound(20.0, 4096, 0.01, Some(0.99)).by, "posting-core");
+        let found = bound(20.0, 4096, 0.01, None);
+        assert_eq!(found.by, "unknown");
+        assert!(found.because.ends_with("time on a CPU was not counted"), "{found:?}");
+    }
+
+    #[test]
+    fn what_is_not_known_is_said() {
+        let row = Row { gb_per_s: Some(20.0), empty_poll_share: Some(0.4), ..Row::default() };
+        let spot = Spot { size_bytes: 65536, qps: 4, workers: 1 };
+        let found = facts(LoadOp::Write).bound(&rail(), spot, None, &row);
+        let expected = "41 % of the line, PCIe path not known, WRITE has no READ window, 40 % of polls found nothing, \
+                        so the thread waits";
+        assert_eq!((found.by.as_str(), found.because.as_str()), ("unknown", expected));
+        let found = Facts::default().bound(&rail(), spot, Some(16), &row);
+        assert!(found.because.contains("the round trip was not measured"), "{found:?}");
+    }
+
+    #[test]
+    fn a_path_below_the_line_bounds_as_pcie() {
+        let hop = Hop { current_gt_per_s: Some(16.0), current_width: Some(16), ..Hop::default() };
+        let slow = Rail { pcie: Some(PciePath { hops: vec![hop], ..PciePath::default() }), ..rail() };
+        let ceiling = crate::ceilings::path_payload_gb_per_s(slow.pcie.as_ref().unwrap()).unwrap();
+        let row = Row { gb_per_s: Some(ceiling * 0.97), ..Row::default() };
+        let spot = Spot { size_bytes: 1 << 20, qps: 4, workers: 1 };
+        assert_eq!(facts(LoadOp::Write).bound(&slow, spot, None, &row).by, "pcie");
+    }
+
+    #[test]
+    fn rails_that_differ_are_named() {
+        let rail = |device: &str, by: &str| RailPoint {
+            device: device.to_owned(),
+            bound: Bound { by: by.to_owned(), because: "why".to_owned() },
+            ..RailPoint::default()
+        };
+        let all = Bound::of_all(&[rail("a", "link"), rail("b", "unknown"), rail("c", "link")]);
+        assert_eq!((all.by.as_str(), all.because.as_str()), ("mixed", "link a c; unknown b"));
+        assert_eq!(Bound::of_all(&[rail("a", "link")]).because, "why");
+    }
+}

@@ -1,0 +1,250 @@
+//! What was measured at one point: all of it from the same window, on all rails together or on one.
+
+use super::bound::{Bound, Facts};
+use super::grid::Spot;
+use crate::report::PerfRow;
+use crate::rules::fabric::names;
+use crate::timeline::{Done, Reading, growth};
+use probes::model::{Frame, Rail, RailId, Topology, WorkerPhase};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What was measured over one window; unknown is null.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Payload of good completions.
+    pub gbit_per_s: Option<f64>,
+    /// The same in GB/s.
+    pub gb_per_s: Option<f64>,
+    /// Good completions, millions a second.
+    pub mpps: Option<f64>,
+    /// Share of polls of the completion queue that found nothing.
+    pub empty_poll_share: Option<f64>,
+    /// Good completions for each poll that found something, those not asked for included.
+    pub completions_per_poll: Option<f64>,
+    /// Share of the window in which the threads were on a CPU.
+    pub busy_share: Option<f64>,
+    /// What the threads cost.
+    #[serde(flatten)]
+    pub perf: PerfRow,
+    /// What the NIC counted besides.
+    pub nic: Nic,
+}
+
+/// Growth of a rail's counters that tell of congestion and loss; null where the NIC has none of the kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Nic {
+    /// ECN marks and congestion notifications.
+    pub ecn_cnp: Option<u64>,
+    /// Lost packets, and what was sent again.
+    pub retransmits: Option<u64>,
+    /// Pause frames received.
+    pub rx_pause: Option<u64>,
+    /// Pause frames sent, and packets that found no room.
+    pub tx_pause: Option<u64>,
+}
+
+/// One rail at one point.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RailPoint {
+    /// RDMA device.
+    pub device: String,
+    /// What was measured on it.
+    #[serde(flatten)]
+    pub row: Row,
+    /// What bounds it.
+    pub bound: Bound,
+}
+
+/// One point of a sweep.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Which it is.
+    #[serde(flatten)]
+    pub spot: Spot,
+    /// READs outstanding per queue pair, the least over the rails; null for WRITE.
+    pub read_depth: Option<u32>,
+    /// Length of the window.
+    pub window_s: f64,
+    /// All rails together.
+    pub all: Row,
+    /// What bounds them.
+    pub bound: Bound,
+    /// Rail by rail.
+    pub rails: Vec<RailPoint>,
+    /// Error completions by status.
+    pub errors: BTreeMap<String, u64>,
+    /// Why rails failed, one line each.
+    pub failures: Vec<String>,
+    /// The same point in perftest's words, for the peer and for this host.
+    pub perftest: Vec<String>,
+}
+
+impl Point {
+    /// What happened between two samples of one load.
+    ///
+    /// Rails without a worker that ran through the whole window are left out, and of a sum that lacks a part the sum
+    /// is that of the rails there are.
+    #[must_use]
+    pub fn between(spot: Spot, topology: &Topology, from: &Frame, to: &Frame, facts: &Facts) -> Self {
+        let no_gaps = BTreeMap::new();
+        let gaps = to.load.as_ref().map_or(&no_gaps, |load| &load.perf_gaps);
+        let mut point = Self { spot, ..Self::default() };
+        point.read_depth = to.load.as_ref().and_then(|load| load.read_depth);
+        point.window_s = to.at_ns.saturating_sub(from.at_ns) as f64 / 1e9;
+        let mut all: Option<(Done, u32, Nic)> = None;
+        for (id, rail) in topology.rails_with_id() {
+            let Some((done, threads)) = done(id, from, to) else { continue };
+            let nic = Nic::of(id, rail, from, to);
+            let row = Row::of(&done, threads, nic, gaps);
+            let bound = facts.bound(rail, spot, point.read_depth, &row);
+            point.rails.push(RailPoint { device: rail.device.clone(), row, bound });
+            all = Some(match all {
+                None => (done, threads, nic),
+                Some((sum, n, nics)) => (sum.plus(&done), n + threads, nics.plus(nic)),
+            });
+        }
+        if let Some((done, threads, nic)) = &all {
+            point.all = Row::of(done, *threads, *nic, gaps);
+        }
+        point.bound = Bound::of_all(&point.rails);
+        for (status, count) in to.workers.iter().flat_map(|worker| &worker.errors) {
+            let sum: &mut u64 = point.errors.entry(status.clone()).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+        point
+    }
+}
+
+/// What the workers of a rail did between the frames, and how many they are; `None` without a worker that was in its
+/// measured time at both.
+fn done(rail: RailId, from: &Frame, to: &Frame) -> Option<(Done, u32)> {
+    let pairs = from.workers.iter().zip(&to.workers);
+    let measured = pairs.filter(|(then, now)| {
+        now.rail == Some(rail)
+            && then.phase == WorkerPhase::Measuring
+            && matches!(now.phase, WorkerPhase::Measuring | WorkerPhase::Done)
+    });
+    let mut sum: Option<(Done, u32)> = None;
+    for (then, now) in measured {
+        let done = Reading::of(now, to.at_ns).since(&Reading::of(then, from.at_ns))?;
+        sum = Some(sum.map_or((done.clone(), 1), |(sum, n)| (sum.plus(&done), n + 1)));
+    }
+    sum
+}
+
+impl Row {
+    /// The figures of what `threads` did.
+    #[must_use]
+    pub fn of(done: &Done, threads: u32, nic: Nic, gaps: &BTreeMap<String, String>) -> Self {
+        let per_ns = |count: u64| (done.ns > 0).then(|| count as f64 / done.ns as f64);
+        let found = done.polls.saturating_sub(done.empty_polls);
+        let on_cpu = done.perf.on_cpu_ns.zip(per_ns(1));
+        Self {
+            gbit_per_s: per_ns(done.bytes).map(|rate| rate * 8.0),
+            gb_per_s: per_ns(done.bytes),
+            mpps: per_ns(done.operations).map(|rate| rate * 1e3),
+            empty_poll_share: done.empty_poll_share(),
+            completions_per_poll: (found > 0).then(|| done.operations as f64 / found as f64),
+            busy_share: on_cpu.map(|(on_cpu, per_ns)| on_cpu as f64 * per_ns / f64::from(threads.max(1))),
+            perf: PerfRow::of(Some(done), gaps),
+            nic,
+        }
+    }
+}
+
+impl Nic {
+    fn of(id: RailId, rail: &Rail, from: &Frame, to: &Frame) -> Self {
+        let (Some(then), Some(now)) = (from.rails.get(id.0), to.rails.get(id.0)) else {
+            return Self::default();
+        };
+        let growth = growth(then, now);
+        let sum = |tells: fn(&str) -> bool| {
+            let of_kind = rail.counters.iter().zip(&growth).filter(|(name, _)| tells(name));
+            of_kind.filter_map(|(_, by)| *by).reduce(u64::saturating_add)
+        };
+        Self {
+            ecn_cnp: sum(names::is_congestion),
+            retransmits: sum(names::is_loss),
+            rx_pause: sum(names::is_pause_received),
+            tx_pause: sum(names::is_pause_sent),
+        }
+    }
+
+    /// Of both rails together: what one of them does not count is not in the sum.
+    fn plus(self, other: Self) -> Self {
+        let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+            (one, other) => one.or(other),
+        };
+        Self {
+            ecn_cnp: sum(self.ecn_cnp, other.ecn_cnp),
+            retransmits: sum(self.retransmits, other.retransmits),
+            rx_pause: sum(self.rx_pause, other.rx_pause),
+            tx_pause: sum(self.tx_pause, other.tx_pause),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Point;
+    use crate::sweep::bound::Facts;
+    use crate::sweep::grid::Spot;
+    use probes::model::{Frame, PerfFrame, Rail, RailFrame, RailId, Topology, WorkerFrame, WorkerPhase};
+
+    const SPOT: Spot = Spot { size_bytes: 4096, qps: 4, workers: 1 };
+
+    fn topology() -> Topology {
+        let rail = |device: &str, counters: &[&str]| Rail {
+            device: device.to_owned(),
+            counters: counters.iter().map(|name| (*name).to_owned()).collect(),
+            ..Rail::default()
+        };
+        Topology {
+            rails: vec![rail("mlx5_0", &["hw/out_of_sequence", "hw/np_cnp_sent"]), rail("mlx5_1", &[])],
+            ..Topology::default()
+        }
+    }
+
+    fn frame(at_s: u64, operations: u64, counters: Vec<Option<u64>>) -> Frame {
+        let worker = |rail: usize, operations: u64| WorkerFrame {
+            rail: Some(RailId(rail)),
+            phase: WorkerPhase::Measuring,
+            bytes: operations * 4096,
+            operations,
+            polls: operations / 8,
+            empty_polls: operations / 32,
+            perf: PerfFrame { on_cpu_ns: Some(at_s * 1_000_000_000), ..PerfFrame::default() },
+            ..WorkerFrame::default()
+        };
+        let rails = vec![RailFrame { counters, ..RailFrame::default() }, RailFrame::default()];
+        let workers = vec![worker(0, operations), worker(1, operations / 2)];
+        Frame { at_ns: at_s * 1_000_000_000, rails, workers, ..Frame::default() }
+    }
+
+    #[test]
+    fn bytes_messages_polls_and_counters_come_from_the_same_window() {
+        let from = frame(3, 3_200_000, vec![Some(5), Some(100)]);
+        let to = frame(13, 35_200_000, vec![Some(5), Some(107)]);
+        let point = Point::between(SPOT, &topology(), &from, &to, &Facts::default());
+        let first = &point.rails[0].row;
+        assert_eq!(point.window_s, 10.0);
+        assert_eq!((first.gb_per_s, first.mpps), (Some(13.1072), Some(3.2)));
+        assert_eq!((first.empty_poll_share, first.busy_share), (Some(0.25), Some(1.0)));
+        assert_eq!(first.completions_per_poll.map(|n| (n * 1e3).round()), Some(10_667.0));
+        assert_eq!((first.nic.retransmits, first.nic.ecn_cnp, first.nic.rx_pause), (Some(0), Some(7), None));
+        assert_eq!(point.all.gb_per_s, Some(19.6608));
+        assert_eq!(point.all.nic.ecn_cnp, Some(7));
+        assert_eq!(point.rails[1].row.nic.ecn_cnp, None, "that NIC counts none of the kind");
+    }
+
+    #[test]
+    fn a_rail_that_failed_is_in_no_sum() {
+        let (from, mut to) = (frame(0, 0, Vec::new()), frame(10, 1000, Vec::new()));
+        to.workers[1].phase = WorkerPhase::Failed;
+        let point = Point::between(SPOT, &topology(), &from, &to, &Facts::default());
+        assert_eq!(point.rails.len(), 1);
+        assert_eq!(point.all.gb_per_s, point.rails[0].row.gb_per_s);
+    }
+}

@@ -1,0 +1,342 @@
+//! A sweep for people.
+
+use super::curve;
+use super::row::{Point, Row};
+use super::saved::Sweep;
+use super::statements::{curves, statements};
+use crate::settings::Size;
+use probes::load::{Shape, WorkingSet};
+use probes::model::LoadOp;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Display, Formatter};
+
+/// Shown where nothing is known; below the tables stands why.
+const NOT_THERE: &str = "n/a";
+
+/// A sweep in words, tables and curves.
+#[derive(Debug)]
+pub struct Text<'a>(pub &'a Sweep);
+
+/// One column: its heading, its width, and what stands in it.
+struct Column {
+    name: &'static str,
+    width: usize,
+    of: fn(&Row) -> Option<String>,
+}
+
+const fn column(name: &'static str, width: usize, of: fn(&Row) -> Option<String>) -> Column {
+    Column { name, width, of }
+}
+
+const RATES: [Column; 8] = [
+    column("Gb/s", 9, |row| fixed(row.gbit_per_s, 2)),
+    column("GB/s", 8, |row| fixed(row.gb_per_s, 3)),
+    column("Mpps", 9, |row| fixed(row.mpps, 4)),
+    column("empty", 7, |row| percent(row.empty_poll_share)),
+    column("/poll", 7, |row| fixed(row.completions_per_poll, 1)),
+    column("IPC", 6, |row| fixed(row.perf.instructions_per_cycle, 2)),
+    column("GHz", 6, |row| fixed(row.perf.effective_ghz, 2)),
+    column("cyc/B", 7, |row| fixed(row.perf.cycles_per_byte, 3)),
+];
+
+const MISSES: [Column; 7] = [
+    column("refs", 8, |row| count(row.perf.cache_references)),
+    column("misses", 8, |row| count(row.perf.cache_misses)),
+    column("L1d", 8, |row| count(row.perf.l1d_load_misses)),
+    column("LLC ld", 8, |row| count(row.perf.llc_load_misses)),
+    column("LLC st", 8, |row| count(row.perf.llc_store_misses)),
+    column("dTLB", 8, |row| count(row.perf.dtlb_load_misses)),
+    column("iTLB", 8, |row| count(row.perf.itlb_load_misses)),
+];
+
+const KERNEL: [Column; 6] = [
+    column("switches", 9, |row| count(row.perf.context_switches)),
+    column("migrat.", 8, |row| count(row.perf.migrations)),
+    column("ECN/CNP", 8, |row| count(row.nic.ecn_cnp)),
+    column("retrans", 8, |row| count(row.nic.retransmits)),
+    column("rx pause", 9, |row| count(row.nic.rx_pause)),
+    column("tx pause", 9, |row| count(row.nic.tx_pause)),
+];
+
+impl Display for Text<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let sweep = self.0;
+        for line in headings(sweep) {
+            writeln!(f, "{line}")?;
+        }
+        writeln!(f)?;
+        table(f, sweep, &RATES, "  bound", |point| format!("  {}", point.bound.by))?;
+        writeln!(f, "\ncache and TLB: references, and misses")?;
+        table(f, sweep, &MISSES, "", |_| String::new())?;
+        writeln!(f, "\nkernel, and what the NICs counted")?;
+        table(f, sweep, &KERNEL, "", |_| String::new())?;
+        missing(f, sweep)?;
+        by_rail(f, sweep)?;
+        bounds(f, sweep)?;
+        writeln!(f)?;
+        for line in statements(sweep) {
+            writeln!(f, "{line}")?;
+        }
+        let drawn = curve::draw(&curves(sweep));
+        if !drawn.is_empty() {
+            write!(f, "\n{drawn}")?;
+        }
+        for point in &sweep.points {
+            for line in &point.failures {
+                writeln!(f, "{}: {line}", spot(point))?;
+            }
+        }
+        perftest(f, sweep)
+    }
+}
+
+/// Where it was measured, and with what: stands above every table and picture.
+#[must_use]
+pub fn headings(sweep: &Sweep) -> Vec<String> {
+    let host = &sweep.host;
+    let params = &sweep.params;
+    let op = match params.op {
+        LoadOp::Read => "READ",
+        LoadOp::Write => "WRITE",
+    };
+    let name = host.hostname.as_deref().unwrap_or("a host without a name");
+    let rails = match host.rails.len() {
+        1 => format!("1 rail: {}", host.rails[0]),
+        n => format!("{n} rails: {}", host.rails.join(", ")),
+    };
+    let mut what = vec![format!("{} s a point after {} s of warm-up", sweep.window_s, params.warmup_s)];
+    what.push(format!("depth {}", params.depth));
+    what.extend(params.read_depth.map(|depth| format!("READ depth {depth} asked for")));
+    what.extend(params.chain.map(|chain| format!("chains of {chain}")));
+    what.push(format!("placed {}", params.place));
+    if let WorkingSet::Bytes(bytes) = params.working_set {
+        what.push(format!("working set {} MB a rail", bytes / 1_000_000));
+    }
+    what.extend(params.rate_gb_per_s.map(|rate| format!("at most {rate} GB/s a rail")));
+    what.extend(params.bidirectional.then(|| "both ways".to_owned()));
+    what.extend((params.shape == Shape::Striped).then(|| "striped over the rails".to_owned()));
+    let mut lines = vec![
+        format!("sweep of {op} over {}, {name} and {}", host.transport, host.peer),
+        rails,
+        what.join(", "),
+    ];
+    let machine: Vec<&str> = [host.cpu_model.as_deref(), host.kernel.as_deref(), Some(&sweep.generated_by)]
+        .into_iter()
+        .flatten()
+        .collect();
+    lines.push(machine.join(", "));
+    if host.loopback {
+        lines.push("LOOPBACK: the peer is this host, so no figure of the fabric".to_owned());
+    }
+    lines
+}
+
+fn table(
+    f: &mut Formatter<'_>,
+    sweep: &Sweep,
+    columns: &[Column],
+    last: &str,
+    end: impl Fn(&Point) -> String,
+) -> fmt::Result {
+    write!(f, "{:>6} {:>4} {:>3}", "size", "QPs", "wk")?;
+    for Column { name, width, .. } in columns {
+        write!(f, "{name:>width$}")?;
+    }
+    writeln!(f, "{last}")?;
+    for point in &sweep.points {
+        let of = point.spot;
+        write!(f, "{:>6} {:>4} {:>3}", Size(of.size_bytes).to_string(), of.qps, of.workers)?;
+        cells(f, columns, &point.all)?;
+        writeln!(f, "{}", end(point))?;
+    }
+    Ok(())
+}
+
+fn cells(f: &mut Formatter<'_>, columns: &[Column], row: &Row) -> fmt::Result {
+    for Column { width, of, .. } in columns {
+        let cell = of(row);
+        write!(f, "{:>width$}", cell.as_deref().unwrap_or(NOT_THERE))?;
+    }
+    Ok(())
+}
+
+/// Why something is not there, each reason once.
+fn missing(f: &mut Formatter<'_>, sweep: &Sweep) -> fmt::Result {
+    let mut reasons: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let each = sweep.points.iter().flat_map(|point| &point.all.perf.unavailable);
+    for (name, why) in sweep.unavailable.iter().chain(each) {
+        reasons.entry(why).or_default().insert(name);
+    }
+    for (why, names) in reasons {
+        writeln!(f, "{NOT_THERE} or not whole: {}: {why}", names.into_iter().collect::<Vec<_>>().join(", "))?;
+    }
+    let nics = sweep.points.iter().map(|point| point.all.nic);
+    let kinds: [(&str, bool); 4] = nics.fold(
+        [("ECN/CNP", true), ("retrans", true), ("rx pause", true), ("tx pause", true)],
+        |kinds, nic| {
+            let there = [nic.ecn_cnp, nic.retransmits, nic.rx_pause, nic.tx_pause];
+            let mut left = kinds;
+            for ((_, missing), there) in left.iter_mut().zip(there) {
+                *missing &= there.is_none();
+            }
+            left
+        },
+    );
+    let names: Vec<&str> = kinds.iter().filter(|(_, missing)| *missing).map(|(name, _)| *name).collect();
+    if !names.is_empty() && !sweep.points.is_empty() {
+        writeln!(f, "{NOT_THERE}: {}: these NICs have no readable counter of the kind", names.join(", "))?;
+    }
+    Ok(())
+}
+
+fn by_rail(f: &mut Formatter<'_>, sweep: &Sweep) -> fmt::Result {
+    if sweep.points.iter().all(|point| point.rails.len() < 2) {
+        return Ok(());
+    }
+    writeln!(f, "\nrail by rail")?;
+    let wide = sweep.points.iter().flat_map(|point| &point.rails).map(|rail| rail.device.len()).max();
+    let wide = wide.unwrap_or(0);
+    write!(f, "{:>6} {:>4} {:>3}  {:wide$}", "size", "QPs", "wk", "rail")?;
+    for Column { name, width, .. } in &RATES[..6] {
+        write!(f, "{name:>width$}")?;
+    }
+    writeln!(f, "  bound")?;
+    for point in &sweep.points {
+        let of = point.spot;
+        for rail in &point.rails {
+            let size = Size(of.size_bytes).to_string();
+            write!(f, "{size:>6} {:>4} {:>3}  {:wide$}", of.qps, of.workers, rail.device)?;
+            cells(f, &RATES[..6], &rail.row)?;
+            writeln!(f, "  {}", rail.bound.by)?;
+        }
+    }
+    Ok(())
+}
+
+fn bounds(f: &mut Formatter<'_>, sweep: &Sweep) -> fmt::Result {
+    writeln!(f, "\nwhat bounds each point, and why")?;
+    for point in &sweep.points {
+        writeln!(f, "  {}: {}: {}", spot(point), point.bound.by, point.bound.because)?;
+    }
+    let trips = sweep.facts.round_trips_us.iter().map(|(device, us)| format!("{device} {us:.2} us"));
+    let trips: Vec<String> = trips.collect();
+    match sweep.facts.round_trip_size_bytes {
+        Some(size) if !trips.is_empty() => {
+            writeln!(f, "round trip of a single READ of {}, median: {}", Size(size), trips.join(", "))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn perftest(f: &mut Formatter<'_>, sweep: &Sweep) -> fmt::Result {
+    let lines = sweep.points.iter().filter_map(|point| point.perftest.first().map(|lines| (point, lines)));
+    let lines: Vec<_> = lines.collect();
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let rest = if sweep.host.rails.len() > 1 { ", for the first rail" } else { "" };
+    writeln!(
+        f,
+        "\nthe same with perftest on this host{rest} (--json has the peer's command and all rails):"
+    )?;
+    for (point, lines) in lines {
+        if let Some(here) = lines.lines().last() {
+            writeln!(f, "  {}: {here}", spot(point))?;
+        }
+    }
+    Ok(())
+}
+
+/// `4K, 1 QP`: which point it is.
+pub(crate) fn spot(point: &Point) -> String {
+    point.spot.to_string()
+}
+
+impl Display for super::grid::Spot {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {} QP{}", Size(self.size_bytes), self.qps, if self.qps == 1 { "" } else { "s" })?;
+        if self.workers > 1 { write!(f, ", {} workers", self.workers) } else { Ok(()) }
+    }
+}
+
+fn fixed(value: Option<f64>, digits: usize) -> Option<String> {
+    value.map(|value| format!("{value:.digits$}"))
+}
+
+fn percent(share: Option<f64>) -> Option<String> {
+    share.map(|share| format!("{:.1}%", 100.0 * share))
+}
+
+/// `137.7M`, `2.6k`, `383`.
+fn count(count: Option<u64>) -> Option<String> {
+    let count = count?;
+    let value = count as f64;
+    let (value, unit) = match count {
+        0..10_000 => return Some(count.to_string()),
+        10_000..1_000_000 => (value / 1e3, "k"),
+        1_000_000..1_000_000_000 => (value / 1e6, "M"),
+        _ => (value / 1e9, "G"),
+    };
+    Some(format!("{value:.1}{unit}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Text, count};
+    use crate::sweep::bound::Bound;
+    use crate::sweep::grid::Grid;
+    use crate::sweep::row::{Nic, Point, RailPoint};
+    use crate::sweep::saved::Sweep;
+    use probes::load::Params;
+
+    fn sweep() -> Sweep {
+        let grid = Grid::new(&"1K..4K".parse().unwrap(), &[1, 4], &[1]).unwrap();
+        let mut sweep = Sweep::new(Params { duration_s: Some(15.0), ..Params::default() }, 15.0, grid);
+        sweep.host.hostname = Some("n1".to_owned());
+        sweep.host.peer = "n2".to_owned();
+        sweep.host.transport = "verbs".to_owned();
+        sweep.host.rails = vec!["mlx5_0".to_owned(), "mlx5_1".to_owned()];
+        let why = "not supported: this CPU or virtual machine has no such counter";
+        sweep.unavailable = [("cycles".to_owned(), why.to_owned())].into();
+        for (at, spot) in sweep.grid.spots().into_iter().enumerate() {
+            let rate = 20.0 + 3.0 * at as f64;
+            let mut point = Point { spot, window_s: 15.0, ..Point::default() };
+            point.bound = Bound { by: "unknown".to_owned(), because: "line not known".to_owned() };
+            point.all.gbit_per_s = Some(rate);
+            point.all.gb_per_s = Some(rate / 8.0);
+            point.all.mpps = Some(rate * 1e3 / 8.0 / spot.size_bytes as f64);
+            point.all.empty_poll_share = Some(0.031);
+            point.all.perf.context_switches = Some(164);
+            point.all.perf.l1d_load_misses = Some(137_700_000);
+            point.all.nic = Nic { retransmits: Some(0), ..Nic::default() };
+            for device in ["mlx5_0", "mlx5_1"] {
+                let row = point.all.clone();
+                point.rails.push(RailPoint { device: device.to_owned(), row, bound: point.bound.clone() });
+            }
+            point.perftest = vec!["mlx5_0: on n2: ib_read_bw\nmlx5_0: here: ib_read_bw n2".to_owned()];
+            sweep.add(point);
+        }
+        sweep
+    }
+
+    #[test]
+    fn a_sweep_in_words() {
+        insta::assert_snapshot!(Text(&sweep()).to_string());
+    }
+
+    #[test]
+    fn what_is_missing_is_never_zero() {
+        let text = Text(&sweep()).to_string();
+        assert!(text.contains("n/a or not whole: cycles: not supported"), "{text}");
+        assert!(text.contains("n/a: ECN/CNP, rx pause, tx pause: these NICs have no"), "{text}");
+        assert_eq!(count(None), None);
+        assert_eq!(count(Some(0)).as_deref(), Some("0"), "a counter that is there and did not move");
+    }
+
+    #[test]
+    fn the_tables_fit_a_terminal() {
+        for line in Text(&sweep()).to_string().lines().filter(|line| line.contains("n/a  ")) {
+            assert!(line.chars().count() <= 96, "{line}");
+        }
+    }
+}

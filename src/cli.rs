@@ -160,6 +160,9 @@ pub struct LoadArgs {
     /// without PEER: what these rails should do by their ceilings
     #[arg(long, value_enum, default_value_t, value_name = "NAME")]
     pub transport: Carrier,
+    /// End the load, with exit code 1, when pauses, timeouts or retransmits of a rail grow in three samples in a row
+    #[arg(long)]
+    pub gentle: bool,
     /// The peer, and how it is loaded.
     #[command(flatten)]
     pub knobs: LoadKnobs,

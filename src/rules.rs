@@ -48,6 +48,7 @@ mod verbs_access;
 mod wording;
 
 pub use codes::{UnknownCode, all_known, codes};
+pub use fabric::{Strain, strain_of};
 pub use finding::{Finding, Severity};
 pub use limits::Limits;
 

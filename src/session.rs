@@ -6,6 +6,7 @@ mod decode;
 mod drawn;
 mod encode;
 mod format;
+mod gentle;
 mod import;
 mod live;
 mod only;
@@ -21,6 +22,7 @@ mod until;
 mod writer;
 
 pub use drawn::Drawn;
+pub use gentle::Gentle;
 pub use live::Live;
 pub use only::{Only, only};
 pub use open::{DEFAULT_EVERY, look, node, open, open_stoppable, tree};

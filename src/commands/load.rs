@@ -5,12 +5,13 @@ use crate::cli::{Carrier, LoadArgs};
 use crate::peer::client::{Connected, connect};
 use crate::peer::{End, Ended, perftest, request};
 use crate::printable::tell;
-use crate::session::{self, DEFAULT_EVERY, Live, Stop};
+use crate::session::{self, DEFAULT_EVERY, FrameSource, Gentle, Live, Stop};
 use crate::settings::FailOn;
 use crate::sim::{Pace, Setup, Simulated};
 use crate::tui::{How, Mode};
 use anyhow::{Context, bail, ensure};
 use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Simulated time without a screen unless told otherwise: nobody is there to end it.
@@ -42,7 +43,8 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let every = common.overlay.every.map_or(DEFAULT_EVERY, |period| period.0);
     let load = connected.take_load().context("a load can be watched once")?;
     let stop = Stop::new();
-    let source = Box::new(Live::new(root, topology, every, None, Some(load), stop.clone()));
+    let live = Live::new(root, topology, every, None, Some(load), stop.clone());
+    let (source, strained) = gentle(Box::new(live), &stop, args.gentle);
     connected.go();
     let title = connected.agreed.peer.host.clone();
     let code = watch::run(source, &common, How { title, mode: Mode::Load, stop, ..How::default() });
@@ -54,8 +56,13 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let all_failed = connected.all_failed();
     let ended = connected.finish();
     // what the rules find cannot make it better that a rail failed
+    if let Some(why) = strained.get() {
+        tell(why);
+    }
     let code = match code? {
-        _ if some_failed && common.fail_on() != FailOn::Never => ExitCode::from(1),
+        _ if (some_failed || strained.get().is_some()) && common.fail_on() != FailOn::Never => {
+            ExitCode::from(1)
+        }
         code => code,
     };
     match ended {
@@ -112,4 +119,18 @@ fn simulated(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let source = Simulated::with(topology, &Setup::of(&params, time), 1, every, pace)?;
     let source = Box::new(source.stopped_by(stop.clone()));
     watch::run(source, &common, How { mode: Mode::Load, stop, ..How::default() })
+}
+
+/// The source, which `--gentle` may end before its time, and why it did.
+fn gentle(
+    source: Box<dyn FrameSource>,
+    stop: &Stop,
+    asked: bool,
+) -> (Box<dyn FrameSource>, Arc<OnceLock<String>>) {
+    if !asked {
+        return (source, Arc::default());
+    }
+    let source = Gentle::new(source, stop.clone());
+    let ended = source.ended();
+    (Box::new(source), ended)
 }

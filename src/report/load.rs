@@ -44,6 +44,8 @@ pub struct LoadBlock {
     pub duration_s: Option<f64>,
     /// Time at the start that was not measured.
     pub warmup_s: Option<f64>,
+    /// Why it was ended before its time; null when it was not.
+    pub ended: Option<String>,
     /// Error completions by status.
     pub errors: BTreeMap<String, u64>,
     /// Latency of sampled operations in the measured time; each null where it was not measured.
@@ -157,6 +159,7 @@ impl LoadBlock {
             place: load.place.clone(),
             duration_s: known(load.duration_s),
             warmup_s: known(load.warmup_s),
+            ended: load.ended.clone(),
             errors,
             latency_us: LatencyRow::of(&latency),
             perf: PerfRow::of(together(measured).as_ref(), &load.perf_gaps),

@@ -6,6 +6,8 @@
 
 pub(crate) mod names;
 
+pub use names::{Strain, strain_of};
+
 use super::gids::speaks_roce;
 use super::growth::{Grown, Growth};
 use super::means::{OVER, Over};

@@ -159,6 +159,9 @@ fn describe(load: &Load, host: &HostTimeline, times: &str) -> String {
     if load.loopback {
         text += ", loopback (not the fabric)";
     }
+    if let Some(why) = &load.ended {
+        return format!("{text}, ended: {why}");
+    }
     match load.origin {
         LoadOrigin::Described => text += ", described beside the tree",
         LoadOrigin::Ours => {

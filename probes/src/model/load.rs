@@ -139,6 +139,9 @@ pub struct Load {
     pub cpus: Option<CpuSet>,
     /// Node of a described load's buffer.
     pub buffer_node: Option<u32>,
+    /// Why it was ended before its time: `gentle: ...`; `None` while it was not.
+    #[serde(default)]
+    pub ended: Option<String>,
     /// Why a worker's cycles, instructions and switches are not counted, by counter name.
     #[serde(default)]
     pub perf_gaps: BTreeMap<String, String>,

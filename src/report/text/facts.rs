@@ -9,7 +9,12 @@ use std::fmt::{self, Formatter};
 
 pub(super) fn write(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
     match &report.load {
-        Some(load) => write!(f, "{}", Wrapped { lead: "load: ", text: &of_load(load) })?,
+        Some(load) => {
+            write!(f, "{}", Wrapped { lead: "load: ", text: &of_load(load) })?;
+            if let Some(why) = &load.ended {
+                write!(f, "{}", Wrapped { lead: "load ended before its time: ", text: why })?;
+            }
+        }
         None if report.has_rates() => {
             writeln!(f, "No load ran: these are other programs' bytes, and a low rate proves nothing.")?;
         }

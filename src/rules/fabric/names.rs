@@ -1,5 +1,7 @@
 //! Which counter tells of what, by the names that drivers give.
 
+use std::fmt;
+
 /// ECN marks seen, congestion notifications sent, received and obeyed: mlx5, `bnxt_re`, irdma, hns, ionic, mana.
 pub(crate) fn is_congestion(name: &str) -> bool {
     matches!(
@@ -77,6 +79,54 @@ pub(crate) fn is_loss(name: &str) -> bool {
             | "hw/completer_retry_err"
             | "hw/retry_exceeded_err"
     )
+}
+
+/// Those of [`is_loss`] that count a timer which ran out.
+fn is_timeout(name: &str) -> bool {
+    matches!(
+        name,
+        "hw/local_ack_timeout_err"
+            | "hw/roce_adp_retrans_to"
+            | "hw/sq_num_to"
+            | "hw/RTO"
+            | "hw/retrans_timeout_events"
+            | "hw/requester_timeout"
+            | "hw/tx_rdma_ack_timeout"
+            | "hw/RcTimeOut"
+    )
+}
+
+/// What a growing counter says about the strain on the fabric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strain {
+    /// Pause frames, in either direction.
+    Pauses,
+    /// Timers of queue pairs that ran out.
+    Timeouts,
+    /// Packets that were lost or sent again.
+    Retransmits,
+}
+
+impl fmt::Display for Strain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pauses => "pauses",
+            Self::Timeouts => "timeouts",
+            Self::Retransmits => "retransmits",
+        })
+    }
+}
+
+/// The strain that a counter of this name tells of; `None` of most.
+#[must_use]
+pub fn strain_of(name: &str) -> Option<Strain> {
+    if is_timeout(name) {
+        Some(Strain::Timeouts)
+    } else if is_loss(name) {
+        Some(Strain::Retransmits)
+    } else {
+        (is_pause_received(name) || is_pause_sent(name)).then_some(Strain::Pauses)
+    }
 }
 
 /// Pause frames of the port that came in, of the whole port or of one priority.

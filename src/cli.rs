@@ -207,6 +207,10 @@ pub struct LoadKnobs {
     /// Where threads and buffers go: local, remote, none, cpu:N,mem:M or a CPU list
     #[arg(long, default_value = "local", value_name = "PLACE")]
     pub place: String,
+    /// Memory that a rail's operations go over: hot (re-used, stays in the caches), cold (twice this host's last-level
+    /// caches), or a SIZE per rail such as 4G
+    #[arg(long, default_value = "hot", value_name = "hot|cold|SIZE")]
+    pub working_set: String,
     /// Time at the start that is not measured; 0s for none
     #[arg(long, value_parser = Period::or_none, default_value = "2s", value_name = "DURATION")]
     pub warmup: Period,

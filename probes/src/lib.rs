@@ -23,6 +23,7 @@
 pub mod addresses;
 pub mod bind;
 pub mod bounded;
+pub mod caches;
 pub mod capture;
 pub mod cards;
 pub mod counters;

@@ -4,7 +4,9 @@
 //! chosen, and its faults are set, by the environment.
 
 use probes::ffi::verbs;
-use probes::load::{Endpoint, LoadError, Opening, Params, Place, Role, Running, RunningLoad, open};
+use probes::load::{
+    Endpoint, LoadError, Opening, Params, Place, Role, Running, RunningLoad, WorkingSet, open,
+};
 use probes::model::{Gid, GidChoice, GidType, LoadOp, Rail, RailId, Topology, WorkerFrame, WorkerPhase};
 use std::path::PathBuf;
 use std::process::Command;
@@ -182,6 +184,33 @@ fn workers_of_a_rail_share_its_queue_pairs_and_fail_alone() {
         let failures = reader.failures();
         assert!(failures[0].starts_with("worker 1 of stand1: RETRY_EXC_ERR"), "{failures:?}");
         assert!(failures[1].starts_with("worker 2 of stand1: RETRY_EXC_ERR"), "{failures:?}");
+    });
+}
+
+#[test]
+fn a_working_set_is_gone_over_and_checked() {
+    over_the_stand_in("a_working_set_is_gone_over_and_checked", &[], || {
+        // 300 places in all, uneven shares of them, and messages that are no multiple of a cache line
+        let working_set = WorkingSet::Bytes(300 * 1024);
+        for params in [
+            Params { working_set, size_bytes: 1000, qps: 3, workers: 2, ..params() },
+            Params { working_set, ..params() },
+        ] {
+            let (_target, reader) = connected(&params);
+            run_until(&reader, 2000);
+            assert_eq!(reader.failures(), Vec::<String>::new());
+            assert!(reader.workers().iter().all(|worker| worker.errors.is_empty()));
+            assert_eq!(reader.load().working_set_bytes, Some(300 * 1024));
+        }
+    });
+}
+
+#[test]
+fn every_place_of_a_working_set_is_looked_at() {
+    over_the_stand_in("every_place_of_a_working_set_is_looked_at", &[("STANDIN_NO_DATA", "1")], || {
+        let (_target, reader) = connected(&Params { working_set: WorkingSet::Bytes(128 * 4096), ..params() });
+        run_until(&reader, 2000);
+        assert_eq!(rail(&reader.workers(), 0).errors["DATA_MISMATCH"], 128);
     });
 }
 

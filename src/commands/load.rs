@@ -37,7 +37,7 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let (root, end) = End::of(&common, args.knobs.gid_index)?;
     let topology = (*end.topology).clone();
     let mut connected = connect(end, target, params)?;
-    for line in introduction(&connected) {
+    for line in introduction(&connected).into_iter().chain(request::cold_words(&args.knobs)) {
         tell(line);
     }
     let every = common.overlay.every.map_or(DEFAULT_EVERY, |period| period.0);

@@ -10,7 +10,8 @@ use super::message::{Hello, Message, Plan};
 use super::offer::{Offer, listed};
 use super::target::Target;
 use crate::GENERATED_BY;
-use probes::load::{Params, Role, Transport};
+use crate::settings::Size;
+use probes::load::{Params, Role, Transport, WorkingSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -62,6 +63,12 @@ impl Agreed {
         let unused = self.theirs.iter().enumerate();
         let unused = unused.filter(|(at, _)| self.matching.pairs.iter().all(|pair| pair.theirs != *at));
         lines.extend(unused.map(|(_, their)| format!("not used of {host}: {their}")));
+        if let WorkingSet::Bytes(bytes) = params.working_set {
+            lines.push(format!(
+                "working set {} a rail on both ends, every place as often as any other",
+                Size(bytes)
+            ));
+        }
         let (chain, signal) = params.chain_and_signal();
         lines.push(format!("{chain} requests a doorbell, a completion for {signal}, whatever the size"));
         if params.traffic_class != 0 {

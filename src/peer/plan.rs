@@ -5,7 +5,7 @@ use super::matching::Matching;
 use super::message::{Line, Plan, Port, Slot};
 use super::offer::{Offer, listed};
 use crate::settings::Size;
-use probes::load::{Endpoint, Params, Place, Role};
+use probes::load::{Endpoint, Params, Place, Role, WorkingSet};
 use probes::model::{GidChoice, RailId, Topology};
 
 /// Bounds of what a client may ask for; those of the command line.
@@ -17,6 +17,8 @@ const MOST_DEPTH: u32 = 16384;
 const MOST_READ_DEPTH: u32 = 255;
 /// Largest message of a queue pair, IBTA 1.4 section 9.7.3.
 const MOST_SIZE_BYTES: u64 = 1 << 31;
+/// More than any host has; what this one has is looked at too.
+const MOST_WORKING_SET_BYTES: u64 = 1 << 44;
 const PATH_MTUS: [u32; 5] = [256, 512, 1024, 2048, 4096];
 
 impl Plan {
@@ -107,17 +109,18 @@ impl Plan {
     ///
     /// In words: how much they need, and how much there is.
     pub fn check_memory(&self, host_bytes: Option<u64>) -> Result<(), PeerError> {
-        const PAGE: u64 = 4096;
         let params = &self.params;
-        let each = params.size_bytes.max(1).next_multiple_of(PAGE).saturating_mul(params.qps.into());
+        let each = params.bytes_per_rail();
         let bytes = each.saturating_mul(self.lines.len() as u64);
         match host_bytes {
             Some(host) if bytes > host / 2 => Err(PeerError::BadPlan(format!(
-                "{} rails x {} queue pairs x {} B need {:.1} GB of the {:.1} GB this host has: ask for fewer \
-                 queue pairs or smaller messages",
+                "{} rails x {} need {:.1} GB of the {:.1} GB this host has: ask for fewer queue pairs, smaller \
+                 messages or a smaller working set",
                 self.lines.len(),
-                params.qps,
-                params.size_bytes,
+                match params.working_set {
+                    WorkingSet::Hot => format!("{} queue pairs x {} B", params.qps, params.size_bytes),
+                    WorkingSet::Bytes(bytes) => format!("a working set of {bytes} B"),
+                },
                 bytes as f64 / 1e9,
                 host as f64 / 1e9
             ))),
@@ -169,6 +172,9 @@ impl Plan {
         within("size", p.size_bytes, MOST_SIZE_BYTES)?;
         within("chain", p.chain.unwrap_or(1).into(), MOST_DEPTH.into())?;
         within("completion moderation", p.cq_mod.unwrap_or(1).into(), MOST_DEPTH.into())?;
+        if let WorkingSet::Bytes(bytes) = p.working_set {
+            within("working set", bytes, MOST_WORKING_SET_BYTES)?;
+        }
         within("read depth", p.read_depth.unwrap_or(1).into(), MOST_READ_DEPTH.into())?;
         p.check_transport()?;
         within("operations", p.operations.unwrap_or(1), u64::MAX)?;
@@ -256,7 +262,7 @@ mod tests {
     use crate::peer::fake;
     use crate::peer::matching::matching;
     use crate::peer::message::{Plan, Slot};
-    use probes::load::{Params, Place, Role, Transport};
+    use probes::load::{Params, Place, Role, Transport, WorkingSet};
 
     fn plan() -> Plan {
         let (ours, theirs) = (fake::end("n1", 1).offers, fake::end("n2", 2).offers);
@@ -294,6 +300,10 @@ mod tests {
         assert_eq!(
             said(|p| p.params.size_bytes = 1 << 40),
             "size 1099511627776: 1 to 2147483648 are possible"
+        );
+        assert_eq!(
+            said(|p| p.params.working_set = WorkingSet::Bytes(u64::MAX)),
+            "working set 18446744073709551615: 1 to 17592186044416 are possible"
         );
         assert_eq!(said(|p| p.params.chain = Some(0)), "chain 0: 1 to 16384 are possible");
         assert_eq!(
@@ -335,6 +345,12 @@ mod tests {
         let said = plan.check_memory(Some(1 << 34)).unwrap_err().to_string();
         assert!(
             said.starts_with("2 rails x 1024 queue pairs x 16777216 B need 34.4 GB of the 17.2 GB"),
+            "{said}"
+        );
+        plan.params.working_set = WorkingSet::Bytes(1 << 34);
+        let said = plan.check_memory(Some(1 << 35)).unwrap_err().to_string();
+        assert!(
+            said.starts_with("2 rails x a working set of 17179869184 B need 34.4 GB of the 34.4 GB"),
             "{said}"
         );
     }

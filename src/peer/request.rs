@@ -3,8 +3,11 @@
 use super::plan::too_few_qps;
 use super::target::Target;
 use crate::cli::{Carrier, LoadArgs, LoadKnobs};
-use probes::load::{Params, Place, Transport};
+use crate::settings::Size;
+use probes::caches::{cold_bytes, last_level_bytes};
+use probes::load::{Params, Place, Transport, WorkingSet};
 use probes::model::CpuSet;
+use probes::root::Root;
 
 /// The parameters that the flags ask for.
 ///
@@ -35,7 +38,7 @@ pub fn params(args: &LoadArgs) -> Result<Params, String> {
 ///
 /// # Errors
 ///
-/// The placement is none, or the path MTU no number.
+/// The placement or the working set is none, or the path MTU no number.
 pub fn knobs(args: &LoadKnobs) -> Result<Params, String> {
     let path_mtu = args.mtu.as_deref().map(|mtu| mtu.parse().map_err(|_| format!("`{mtu}` is no path MTU")));
     Ok(Params {
@@ -46,6 +49,7 @@ pub fn knobs(args: &LoadKnobs) -> Result<Params, String> {
         timeout: args.timeout,
         traffic_class: args.tclass,
         place: place(&args.place)?,
+        working_set: working_set(&args.working_set, last_level_bytes(&Root::live()))?,
         gid_index: args.gid_index,
         path_mtu: path_mtu.transpose()?,
         warmup_s: args.warmup.0.as_secs_f64(),
@@ -72,6 +76,47 @@ pub fn target(args: &LoadKnobs) -> Result<Target, String> {
     }
 }
 
+/// A working set as typed: `hot`, `cold` or bytes a rail.
+fn working_set(text: &str, caches_bytes: Option<u64>) -> Result<WorkingSet, String> {
+    // larger than a message may be
+    let huge = |text: &str| {
+        let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+        let shift = match unit.to_ascii_lowercase().trim_end_matches("ib").trim_end_matches('b') {
+            "g" => 30,
+            "t" => 40,
+            _ => return None,
+        };
+        number.parse::<u64>().ok()?.checked_mul(1 << shift).filter(|bytes| *bytes > 0)
+    };
+    match text {
+        "hot" => Ok(WorkingSet::Hot),
+        "cold" => Ok(WorkingSet::Bytes(cold_bytes(caches_bytes))),
+        _ => huge(text)
+            .or_else(|| text.parse::<Size>().ok().map(|size| size.0))
+            .map(WorkingSet::Bytes)
+            .ok_or_else(|| format!("--working-set `{text}`: write hot, cold, or a size such as 512M or 4G")),
+    }
+}
+
+/// What `--working-set cold` came to on this host, and why; `None` for any other.
+#[must_use]
+pub fn cold_words(args: &LoadKnobs) -> Option<String> {
+    if args.working_set != "cold" {
+        return None;
+    }
+    Some(match last_level_bytes(&Root::live()) {
+        Some(bytes) => format!(
+            "cold: {} a rail, for {} of last-level caches on this host",
+            Size(cold_bytes(Some(bytes))),
+            Size(bytes)
+        ),
+        None => format!(
+            "cold: {} a rail; how large the caches of this host are is not known (/sys/devices/system/cpu/*/cache)",
+            Size(cold_bytes(None))
+        ),
+    })
+}
+
 /// A placement as typed: `local`, `remote`, `none`, `cpu:N,mem:M` or a CPU list.
 fn place(text: &str) -> Result<Place, String> {
     let nodes = |text: &str| {
@@ -95,10 +140,10 @@ fn place(text: &str) -> Result<Place, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{params, place};
+    use super::{params, place, working_set};
     use crate::cli::{Cli, Command};
     use clap::Parser;
-    use probes::load::{Params, Place, Transport};
+    use probes::load::{Params, Place, Transport, WorkingSet};
 
     fn asked(flags: &str) -> Result<Params, String> {
         let cli = Cli::try_parse_from(format!("railscope load n2 {flags}").split_whitespace());
@@ -168,6 +213,30 @@ mod tests {
             target("n2:9000 -p 9001").unwrap_err(),
             "n2:9000 and --port (-p) 9001: both name the port of the peer; give one"
         );
+    }
+
+    #[test]
+    fn a_working_set_is_hot_cold_or_bytes() {
+        let read = |text| working_set(text, Some(384 << 20));
+        assert_eq!(read("hot"), Ok(WorkingSet::Hot));
+        assert_eq!(read("cold"), Ok(WorkingSet::Bytes(768 << 20)));
+        assert_eq!(working_set("cold", None), Ok(WorkingSet::Bytes(1 << 30)));
+        assert_eq!(
+            ["512M", "4G", "1T", "64K"].map(read).map(Result::unwrap),
+            [
+                WorkingSet::Bytes(512 << 20),
+                WorkingSet::Bytes(4 << 30),
+                WorkingSet::Bytes(1 << 40),
+                WorkingSet::Bytes(64 << 10)
+            ]
+        );
+        for bad in ["", "warm", "0G", "-1", "99999999T"] {
+            assert!(
+                read(bad).unwrap_err().starts_with(&format!("--working-set `{bad}`: write hot, cold")),
+                "{bad}"
+            );
+        }
+        assert_eq!(asked("--working-set 8M").unwrap().working_set, WorkingSet::Bytes(8 << 20));
     }
 
     #[test]

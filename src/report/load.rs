@@ -34,6 +34,8 @@ pub struct LoadBlock {
     pub chain: Option<u32>,
     /// Work requests per completion, the same at every message size.
     pub cq_mod: Option<u32>,
+    /// Memory that a rail's operations went over; null where it was re-used and stayed in the caches.
+    pub working_set_bytes: Option<u64>,
     /// Outstanding READs of a queue pair.
     pub read_depth: Option<u32>,
     /// Threads; null for a described load.
@@ -154,6 +156,7 @@ impl LoadBlock {
             depth: load.depth,
             chain: load.chain,
             cq_mod: load.cq_mod,
+            working_set_bytes: load.working_set_bytes,
             read_depth: load.read_depth,
             workers: (load.origin == LoadOrigin::Ours).then_some(newest.workers.len()),
             place: load.place.clone(),

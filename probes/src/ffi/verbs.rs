@@ -24,5 +24,5 @@ pub use facts::{Facts, facts};
 pub use gid_table::GidEntry;
 pub use queues::{Completion, CompletionQueue, Path, QueuePair, Window};
 pub use region::{ProtectionDomain, Region, RelaxedOrdering};
-pub use ring::{Request, Ring};
+pub use ring::{Request, Ring, Walk};
 pub use status::Status;

@@ -69,7 +69,9 @@ impl OpenRail {
                     .map(|(lane, pair)| {
                         let requests = self.layout.requests(lane, buffer.address);
                         let message = (self.params.size_bytes, buffer.rkey);
-                        Ring::new(pair, Arc::clone(&self.region), self.params.op, message, &requests)
+                        let walk = self.layout.walk(lane, buffer.address);
+                        Ring::new(pair, Arc::clone(&self.region), self.params.op, message, &requests)?
+                            .walking(walk)
                     })
                     .collect::<Result<Vec<_>, _>>()?;
                 let (device, size) = (own.device.clone(), self.params.size_bytes);

@@ -1,7 +1,7 @@
 //! Which request reads what, and how requests are chained. The same on both ends, from the same parameters.
 
-use super::Params;
-use crate::ffi::verbs::Request;
+use super::{Params, WorkingSet};
+use crate::ffi::verbs::{Request, Walk};
 
 /// Requests posted with one doorbell, at most. Longer chains save nothing measurable and refill the queue in
 /// larger lumps.
@@ -12,11 +12,14 @@ const LONGEST_CHAIN: u32 = 16;
 pub(super) struct Layout {
     qps: u32,
     depth: u32,
-    size_bytes: u64,
     /// From one queue pair's buffer to the next.
     stride_bytes: u64,
-    /// Requests of one queue pair that have a place of their own before they start over.
-    places: u32,
+    /// Places of one queue pair's buffer; its requests start over when each was used.
+    places: u64,
+    /// From one place to the next.
+    place_bytes: u64,
+    /// Places from one request's to the next one's, of a queue pair that walks over its buffer.
+    stride: Option<u64>,
     /// Requests per doorbell.
     chain: u32,
     /// Requests per completion asked for; divides or is divided by `chain`.
@@ -28,21 +31,32 @@ pub(super) struct Layout {
 impl Layout {
     /// The layout for these parameters.
     ///
-    /// Buffers are re-used as perftest does: messages up to 2 KiB walk over one page, larger ones all use the
-    /// same place of their queue pair. So the data stay hot in the last-level cache: this measures the rail,
-    /// not the memory.
+    /// A hot working set is re-used as perftest does: messages up to 2 KiB walk over one page, larger ones all use the
+    /// same place of their queue pair. So the data stay in the last-level cache: this measures the rail, not the memory.
+    /// Of a working set of some size each queue pair has its part, and goes over it in an order that visits every place
+    /// as often as any other and jumps further than any prefetcher follows.
     pub(super) fn new(params: &Params) -> Self {
         let depth = params.depth.max(1);
         let size_bytes = params.size_bytes.max(1);
         let (chain, signal) = params.chain_and_signal();
         let step = size_bytes.next_multiple_of(64);
-        let places = if size_bytes <= 2048 { u32::try_from(4096 / step).unwrap_or(1).min(depth) } else { 1 };
+        let qps = params.qps.max(1);
+        let (places, stride) = match params.working_set {
+            WorkingSet::Hot if size_bytes <= 2048 => ((4096 / step).min(depth.into()), None),
+            WorkingSet::Hot => (1, None),
+            WorkingSet::Bytes(bytes) => {
+                let places = (bytes / u64::from(qps) / step).max(1);
+                (places, Some(far_stride(places)))
+            }
+        };
+        let used_bytes = if stride.is_some() { places.saturating_mul(step) } else { size_bytes };
         Self {
-            qps: params.qps.max(1),
+            qps,
             depth,
-            size_bytes,
-            stride_bytes: size_bytes.next_multiple_of(4096),
+            stride_bytes: used_bytes.checked_next_multiple_of(4096).unwrap_or(u64::MAX),
             places,
+            place_bytes: step,
+            stride,
             chain,
             signal,
             group: (signal / chain).max(1),
@@ -64,15 +78,32 @@ impl Layout {
         self.group
     }
 
-    /// Where the data of request `slot` of queue pair `lane` lie, bytes from the start of the buffer.
-    pub(super) fn offset(&self, lane: u32, slot: u32) -> u64 {
-        u64::from(lane) * self.stride_bytes
-            + u64::from(slot % self.places) * self.size_bytes.next_multiple_of(64)
+    /// Where the data of the `nth` operation of queue pair `lane` lie, counted from 0, bytes from the start of the
+    /// buffer.
+    pub(super) fn offset(&self, lane: u32, nth: u64) -> u64 {
+        // as the walk adds its stride each time; the product may need more than 64 bits
+        let place =
+            u128::from(nth % self.places) * u128::from(self.stride.unwrap_or(1)) % u128::from(self.places);
+        let place = u64::try_from(place).expect("a place is below a number of 64 bits");
+        u64::from(lane) * self.stride_bytes + place * self.place_bytes
     }
 
-    /// Places of one queue pair's buffer that its first `operations` requests have filled.
-    pub(super) fn places_filled(&self, operations: u64) -> u32 {
-        u32::try_from(operations).unwrap_or(u32::MAX).min(self.places)
+    /// Places of one queue pair's buffer that its first operations have filled: those of [`Layout::offset`] from 0 up
+    /// to this number.
+    pub(super) fn places_filled(&self, operations: u64) -> u64 {
+        operations.min(self.places)
+    }
+
+    /// The way of a queue pair over its part of the working set; `None` where every request keeps its place.
+    pub(super) fn walk(&self, lane: u32, remote_address: u64) -> Option<Walk> {
+        let first_offset = u64::from(lane) * self.stride_bytes;
+        Some(Walk {
+            first_offset,
+            remote_address: remote_address.wrapping_add(first_offset),
+            place_bytes: self.place_bytes,
+            places: self.places,
+            stride: self.stride?,
+        })
     }
 
     /// The requests of one queue pair, in posting order.
@@ -82,7 +113,7 @@ impl Layout {
                 let is_last = slot + 1 == self.depth;
                 let of_group = self.chain * self.group;
                 let ends_group = is_last || (slot + 1).is_multiple_of(of_group);
-                let offset = self.offset(lane, slot);
+                let offset = self.offset(lane, slot.into());
                 Request {
                     id: Ticket { lane, group: slot / of_group, slot, ends_group }.id(),
                     local_offset: offset,
@@ -95,7 +126,30 @@ impl Layout {
     }
 }
 
+/// A step through so many places that comes by each of them before it comes by one twice: near the golden ratio of
+/// their number, so that neighbours in time lie far apart, and without a common divisor with it.
+fn far_stride(places: u64) -> u64 {
+    if places < 3 {
+        return places - 1;
+    }
+    let near = (places / 1_000_000 * 618_034 + places % 1_000_000 * 618_034 / 1_000_000) | 1;
+    (near..places).step_by(2).find(|stride| common_divisor(*stride, places) == 1).unwrap_or(1)
+}
+
+fn common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 impl Params {
+    /// Memory that a rail's buffer takes on either end, bytes.
+    #[must_use]
+    pub fn bytes_per_rail(&self) -> u64 {
+        Layout::new(self).bytes()
+    }
+
     /// Requests posted with one doorbell, and requests per completion asked for: as asked, as far as the queue allows
     /// and one divides the other; if nothing was asked for, both a quarter of the queue, at most 16. The message size
     /// never changes it (perftest's `-Q` silently becomes 1 above 8 KiB).
@@ -166,7 +220,7 @@ impl Ticket {
 #[cfg(test)]
 mod tests {
     use super::{Layout, Ticket};
-    use crate::load::Params;
+    use crate::load::{Params, WorkingSet};
 
     fn layout(depth: u32, cq_mod: Option<u32>, size_bytes: u64) -> Layout {
         Layout::new(&Params { qps: 2, depth, cq_mod, size_bytes, ..Params::default() })
@@ -239,6 +293,36 @@ mod tests {
         let large = layout(128, None, 65_536);
         assert_eq!([0, 1].map(|slot| large.offset(1, slot)), [65_536, 65_536]);
         assert_eq!((small.bytes(), large.bytes()), (8192, 131_072));
+    }
+
+    #[test]
+    fn a_walk_visits_every_place_as_often_as_any_other() {
+        for places in [1_u64, 2, 3, 4, 6, 10, 64, 1000, 4095] {
+            let working_set = WorkingSet::Bytes(2 * 4096 * places);
+            let layout = Layout::new(&Params { qps: 2, working_set, size_bytes: 4096, ..Params::default() });
+            assert_eq!(layout.bytes(), 2 * 4096 * places);
+            let mut visited: Vec<u64> =
+                (0..places).map(|nth| layout.offset(1, nth) - 4096 * places).collect();
+            if places > 8 {
+                assert!(
+                    visited.windows(2).all(|pair| pair[0].abs_diff(pair[1]) > 8192),
+                    "{places}: neighbours"
+                );
+            }
+            visited.sort_unstable();
+            assert_eq!(visited, (0..places).map(|place| place * 4096).collect::<Vec<_>>());
+            assert_eq!(layout.offset(0, places), layout.offset(0, 0));
+            assert_eq!((layout.places_filled(1), layout.places_filled(u64::MAX)), (1, places));
+        }
+    }
+
+    #[test]
+    fn a_working_set_has_a_message_for_each_queue_pair_at_least() {
+        let params =
+            Params { qps: 3, working_set: WorkingSet::Bytes(1), size_bytes: 5000, ..Params::default() };
+        assert_eq!(params.bytes_per_rail(), 3 * 8192);
+        let hostile = Params { working_set: WorkingSet::Bytes(u64::MAX), qps: 1, ..params };
+        assert!(hostile.bytes_per_rail() > 1 << 60);
     }
 
     #[test]

@@ -36,6 +36,17 @@ pub enum WorkingSet {
     Bytes(u64),
 }
 
+impl WorkingSet {
+    /// Its size; `None` for hot.
+    #[must_use]
+    pub fn bytes(self) -> Option<u64> {
+        match self {
+            Self::Hot => None,
+            Self::Bytes(bytes) => Some(bytes),
+        }
+    }
+}
+
 /// Whose memory the data of this end lie in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -154,6 +165,7 @@ impl Params {
             (self.memory != Memory::Host, "--memory gpu:N"),
             (self.leg.is_some(), "--leg"),
             (self.rate_gb_per_s.is_some(), "--rate"),
+            (self.working_set != WorkingSet::Hot, "--working-set"),
         ] {
             if asked {
                 return Err(format!("{flag} and --transport tcp: only --transport verbs can do that"));

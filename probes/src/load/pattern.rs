@@ -16,6 +16,8 @@ pub(super) fn word(at: usize) -> u64 {
 
 /// Above this, one word per cache line is compared, so that stopping takes milliseconds.
 const COMPARE_ALL_BELOW_BYTES: u64 = 16 << 20;
+/// Above this, fewer; but the first word of every message, whatever the size.
+const MOST_BYTES_PER_LOOK: u64 = 512 << 20;
 
 /// What of a reader's buffer is not what the target holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,7 +40,10 @@ pub(super) fn wrong(
     size_bytes: u64,
     operations: &[u64],
 ) -> Result<Wrong, cuda::Error> {
-    let step = if layout.bytes() <= COMPARE_ALL_BELOW_BYTES { 1 } else { 8 };
+    let step = match layout.bytes() {
+        few if few <= COMPARE_ALL_BELOW_BYTES => 1,
+        many => usize::try_from(many / MOST_BYTES_PER_LOOK).unwrap_or(usize::MAX).max(1) * 8,
+    };
     let whole = usize::try_from(size_bytes / 8).unwrap_or(usize::MAX);
     let rest = size_bytes % 8;
     let mut held = buffer.words();

@@ -1,6 +1,6 @@
 //! What one thread of a load has to do: its rail, and its share of the rail's queue pairs.
 
-use super::{LoadError, Params};
+use super::{LoadError, Params, WorkingSet};
 use crate::model::RailId;
 
 /// One thread of a load on one rail.
@@ -39,7 +39,13 @@ impl Unit {
 
     /// The parameters of this unit alone.
     pub(super) fn params(&self, params: &Params) -> Params {
-        Params { qps: self.qps, ..params.clone() }
+        let working_set = match params.working_set {
+            WorkingSet::Hot => WorkingSet::Hot,
+            WorkingSet::Bytes(bytes) => {
+                WorkingSet::Bytes(bytes / u64::from(params.qps.max(1)) * u64::from(self.qps))
+            }
+        };
+        Params { qps: self.qps, working_set, ..params.clone() }
     }
 
     /// Names the worker in an error that names the rail, where the rail has several.

@@ -119,6 +119,9 @@ pub struct Load {
     /// Every how many work requests one asks for a completion; the same at every message size.
     #[serde(default)]
     pub cq_mod: Option<u32>,
+    /// Memory that a rail's operations go over, bytes; `None`: re-used, so that it stays in the caches.
+    #[serde(default)]
+    pub working_set_bytes: Option<u64>,
     /// Outstanding READs per queue pair in use (the smallest over the rails).
     pub read_depth: Option<u32>,
     /// Outstanding READs the device could do.

@@ -101,6 +101,7 @@ fn of_load(load: &LoadBlock) -> String {
             .map(|n| if n == 1 { "1 queue pair a rail".into() } else { format!("{n} queue pairs a rail") }),
     );
     parts.extend(load.depth.map(|depth| format!("depth {depth}")));
+    parts.extend(load.working_set_bytes.map(|set| format!("{} of memory a rail", bytes(set))));
     parts.extend(load.cq_mod.map(|requests| match requests {
         1 => "a completion for each".into(),
         several => format!("a completion for {several}"),

@@ -36,6 +36,57 @@ pub struct Ring {
     _requests: Vec<ibv_send_wr>,
     _gathers: Vec<ibv_sge>,
     region: Arc<Region>,
+    walker: Option<Walker>,
+    bytes: u64,
+}
+
+/// A way over a part of the memory: each request goes to another place than the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Walk {
+    /// Where the first place lies in the local region, bytes from its start.
+    pub first_offset: u64,
+    /// Where it lies at the peer, virtual address there.
+    pub remote_address: u64,
+    /// From one place to the next, bytes; not below the message size.
+    pub place_bytes: u64,
+    /// How many places there are.
+    pub places: u64,
+    /// Places from one request's to the next one's, below their number.
+    pub stride: u64,
+}
+
+/// A [`Walk`] under way. `position`, below `span`, is where the next request goes, in bytes from the first place.
+struct Walker {
+    position: u64,
+    step: u64,
+    span: u64,
+    local: u64,
+    remote: u64,
+}
+
+impl Walker {
+    /// Sends the requests of a chain to the next places.
+    #[inline]
+    fn rewrite(&mut self, first: *mut ibv_send_wr) {
+        // copies, so that the compiler need not fear that the requests are these
+        let Self { mut position, step, span, local, remote } = *self;
+        let mut next = first;
+        while !next.is_null() {
+            // SAFETY: - `next` is a request in a vector that the ring owns, with one gather entry in another
+            //         - the provider has no hold on it: it copied what was posted before
+            //         - the walk stays inside the region, see `Ring::walking`
+            unsafe {
+                (*(*next).sg_list).addr = local + position;
+                (*next).wr.rdma.remote_addr = remote.wrapping_add(position);
+                next = (*next).next;
+            }
+            position += step;
+            if position >= span {
+                position -= span;
+            }
+        }
+        self.position = position;
+    }
 }
 
 // SAFETY: - the pointers lead into vectors this value owns; verbs objects may be used from any thread
@@ -117,7 +168,33 @@ impl Ring {
             _requests: prepared,
             _gathers: gathers,
             region,
+            walker: None,
+            bytes,
         })
+    }
+
+    /// The same with requests that walk, instead of keeping their places.
+    ///
+    /// # Errors
+    ///
+    /// A place lies outside the region, or is smaller than a message.
+    pub fn walking(mut self, walk: Option<Walk>) -> Result<Self, Error> {
+        let Some(walk) = walk else { return Ok(self) };
+        let span = walk.places.checked_mul(walk.place_bytes);
+        let end = span.and_then(|span| span.checked_add(walk.first_offset));
+        let inside = end.is_some_and(|end| end <= self.region.buffer().len() as u64);
+        if !inside || walk.place_bytes < self.bytes || walk.stride >= walk.places {
+            let reason = "a place of the working set lies outside its buffer".to_owned();
+            return Err(Error::Limit { device: self.qp.device().to_owned(), reason });
+        }
+        self.walker = Some(Walker {
+            position: 0,
+            step: walk.stride * walk.place_bytes,
+            span: walk.places * walk.place_bytes,
+            local: self.region.address() + walk.first_offset,
+            remote: walk.remote_address,
+        });
+        Ok(self)
     }
 
     /// How many chains there are.
@@ -137,6 +214,9 @@ impl Ring {
     /// There is no such chain.
     #[inline]
     pub fn post(&mut self, chain: usize) -> Result<(), Error> {
+        if let Some(walker) = &mut self.walker {
+            walker.rewrite(self.chains[chain]);
+        }
         self.post_from(self.chains[chain])
     }
 

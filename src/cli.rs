@@ -3,6 +3,7 @@
 use crate::settings::{Common, FailOn, Period, Size};
 use crate::sweep::Sizes;
 use clap::{Args, Parser, Subcommand};
+use probes::load::Memory;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -123,6 +124,9 @@ pub struct ServeArgs {
     /// Address and port of the control connection
     #[arg(long, value_name = "ADDR:PORT", default_value_t = SocketAddr::from(([0, 0, 0, 0], DEFAULT_PORT)))]
     pub listen: SocketAddr,
+    /// Memory that is offered: host, or gpu:N (NVIDIA, N as CUDA counts)
+    #[arg(long, default_value_t, value_name = "MEMORY")]
+    pub memory: Memory,
     /// Flags that most commands share.
     #[command(flatten)]
     pub common: Common,
@@ -211,6 +215,9 @@ pub struct LoadKnobs {
     /// caches), or a SIZE per rail such as 4G
     #[arg(long, default_value = "hot", value_name = "hot|cold|SIZE")]
     pub working_set: String,
+    /// Memory of this end's data: host, or gpu:N (NVIDIA, N as CUDA counts)
+    #[arg(long, default_value_t, value_name = "MEMORY")]
+    pub memory: Memory,
     /// Time at the start that is not measured; 0s for none
     #[arg(long, value_parser = Period::or_none, default_value = "2s", value_name = "DURATION")]
     pub warmup: Period,

@@ -7,6 +7,7 @@
 //! | [`link`] | the connection with its heartbeat |
 //! | [`server`] | `serve` |
 //! | [`client`] | `load`: a thread that agrees with the server, and attends to it while the load runs |
+//! | [`gpus`] | memory of GPUs that the data lie in |
 //! | [`engine`] | what both need of a load engine |
 
 mod agreement;
@@ -17,6 +18,7 @@ pub mod engine;
 mod error;
 #[cfg(test)]
 mod fake;
+pub mod gpus;
 pub mod invitation;
 mod joining;
 pub mod link;

@@ -1,7 +1,7 @@
 //! `serve` and `load` together: the whole way over a stand-in verbs library, and what scripts see when it fails.
 
 use assert_cmd::cargo::cargo_bin;
-use probes::load::{Params, Place};
+use probes::load::{Memory, Params, Place};
 use probes::model::{Gid, GidChoice, GidType, LinkLayer, Rail, Topology};
 use probes::root::Root;
 use railscope::commands::headless;
@@ -17,7 +17,7 @@ use railscope::rules::Limits;
 use railscope::session::{Live, Stop};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
@@ -33,19 +33,25 @@ fn over_the_stand_in(test: &str, environment: &[(&str, &str)], body: fn()) {
         return body();
     }
     let directory = tempfile::tempdir().unwrap();
-    let library = directory.path().join("libibverbs-standin.so");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/probes/tests/standin/verbs.c");
-    let compiled = Command::new("gcc")
-        .args(["-O1", "-shared", "-fPIC", "-pthread", "-o"])
-        .args([&library, Path::new(source)])
-        .status()
-        .expect("this test needs gcc and the headers of libibverbs-dev");
-    assert!(compiled.success(), "gcc could not compile {source}; are the headers of libibverbs-dev there?");
+    let [verbs, cuda] = ["verbs", "cuda"].map(|name| stand_in(directory.path(), name));
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", test, "--nocapture"]).env(INSIDE, "1").env("RAILSCOPE_IBVERBS", &library);
+    child.args(["--exact", test, "--nocapture"]).env(INSIDE, "1");
+    child.env("RAILSCOPE_IBVERBS", verbs).env("RAILSCOPE_CUDA", cuda);
     let output = child.envs(environment.iter().copied()).output().unwrap();
     let said = [output.stdout, output.stderr].concat();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+}
+
+/// Compiles the stand-in for a library.
+fn stand_in(directory: &Path, name: &str) -> PathBuf {
+    let library = directory.join(format!("lib{name}-standin.so"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("probes/tests/standin/{name}.c"));
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-O1", "-shared", "-fPIC", "-pthread", "-o"]).args([&library, &source]);
+    let compiled = gcc.status().expect("this test needs gcc and the headers of libibverbs-dev");
+    let source = source.display();
+    assert!(compiled.success(), "gcc could not compile {source}; are the headers of libibverbs-dev there?");
+    library
 }
 
 /// One end with the stand-in's two devices.
@@ -71,6 +77,7 @@ fn end(host: &str, boot_id: &str) -> End {
         topology: Arc::new(topology),
         engine: Arc::new(Verbs),
         timing: Timing::default(),
+        gpu: None,
     }
 }
 
@@ -205,6 +212,44 @@ fn workers_of_a_rail_are_one_rail_in_the_report() {
 }
 
 #[test]
+fn each_end_may_have_its_data_in_a_gpu() {
+    over_the_stand_in("each_end_may_have_its_data_in_a_gpu", &[], || {
+        let in_gpu = |end: End| end.with_memory(Memory::Gpu(1)).unwrap();
+        let into_gpu = Params { memory: Memory::Gpu(1), ..params() };
+        let server = Server::start(end("n2", "there"));
+        let (report, _) = load_of(&server, in_gpu(end("n1", "here")), into_gpu);
+        assert_eq!(report["load"]["errors"], serde_json::json!({}));
+        server.stop();
+
+        let server = Server::start(in_gpu(end("n2", "there")));
+        let connected = connect(end("n1", "here"), server.target(), params()).unwrap();
+        let said = connected.agreed.introduction(&[]);
+        let of_the_peer = "data of n2: in the memory of its GPU 1, registered as a dmabuf";
+        assert!(said.iter().any(|line| line == of_the_peer), "{said:?}");
+        drop(connected);
+        let (report, _) = load(&server, end("n1", "here"));
+        assert_eq!(report["load"]["errors"], serde_json::json!({}));
+        server.stop();
+    });
+}
+
+#[test]
+fn a_gpu_that_no_device_reaches_is_one_error_on_both_ends() {
+    let no_way = [("STANDIN_CUDA_NO_DMABUF", "1")];
+    over_the_stand_in("a_gpu_that_no_device_reaches_is_one_error_on_both_ends", &no_way, || {
+        let server = Server::start(end("n2", "there").with_memory(Memory::Gpu(0)).unwrap());
+        let said = connect(end("n1", "here"), server.target(), params()).err().unwrap().to_string();
+        assert!(said.contains("n2 (127.0.0.1): stand0: the memory of GPU 0 (Stand-in H100"), "{said}");
+        assert!(
+            said.contains("either helps: modprobe nvidia-peermem, or an NVIDIA driver from 515 on"),
+            "{said}"
+        );
+        let said = server.stop_after_one_client();
+        assert!(said[1].contains("either helps: modprobe nvidia-peermem"), "{said:?}");
+    });
+}
+
+#[test]
 fn a_load_from_the_same_machine_is_marked_as_loopback() {
     over_the_stand_in("a_load_from_the_same_machine_is_marked_as_loopback", &[], || {
         let server = Server::start(end("n1", "here"));
@@ -318,6 +363,25 @@ fn a_peer_that_is_not_there_is_one_line_that_says_what_to_check() {
     let said = refused(&railscope("load", tree.path(), &[&port.to_string()]).output().unwrap());
     assert!(said.contains(&format!("cannot reach {port}")), "{said}");
     assert!(said.contains("is `railscope serve` running there"), "{said}");
+}
+
+#[test]
+fn gpu_memory_without_a_driver_or_without_the_gpu_is_one_line_before_anybody_is_asked() {
+    let libraries = tempfile::tempdir().unwrap();
+    let (tree, cuda) = (tree(), stand_in(libraries.path(), "cuda"));
+    let said = |command: &str, cuda: &Path, flags: &[&str]| {
+        let mut command = railscope(command, tree.path(), flags);
+        command.env_remove("CUDA_VISIBLE_DEVICES").env("RAILSCOPE_CUDA", cuda);
+        refused(&command.output().unwrap())
+    };
+    let nowhere = said("load", Path::new("/nowhere/libcuda.so.1"), &["n2", "--memory", "gpu:0"]);
+    assert!(nowhere.contains("memory of GPU 0: /nowhere/libcuda.so.1: "), "{nowhere}");
+    assert!(nowhere.contains("needs the NVIDIA driver: install it"), "{nowhere}");
+    let few = said("serve", &cuda, &["--listen", "127.0.0.1:0", "--memory", "gpu:4"]);
+    assert!(
+        few.contains("memory of GPU 4: there is no GPU 4: CUDA counts GPU 0 (Stand-in H100, 0000:1b:00.0), "),
+        "{few}"
+    );
 }
 
 #[test]

@@ -35,7 +35,7 @@ mod verbs;
 pub use counts::{AtomicPhase, Counts};
 pub use described::described;
 pub use endpoint::{Endpoint, QpAddress, RemoteBuffer, Role};
-pub use gpu::gpu_memory_bytes;
+pub use gpu::gpu_facts;
 pub use latency::Histogram;
 pub use opening::{Opening, open};
 pub use params::{Memory, Params, Place, Shape, Transport, WorkingSet};

@@ -10,6 +10,7 @@ use crate::settings::FailOn;
 use crate::sim::{Pace, Setup, Simulated};
 use crate::tui::{How, Mode};
 use anyhow::{Context, bail, ensure};
+use probes::load::Memory;
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -35,6 +36,7 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
         ensure!(!file.exists(), "{}: is there already; choose another name", file.display());
     }
     let (root, end) = End::of(&common, args.knobs.gid_index)?;
+    let end = end.with_memory(params.memory)?;
     let topology = (*end.topology).clone();
     let mut connected = connect(end, target, params)?;
     for line in introduction(&connected).into_iter().chain(request::cold_words(&args.knobs)) {
@@ -97,6 +99,11 @@ fn simulated(args: LoadArgs) -> anyhow::Result<ExitCode> {
         "--transport sim: nobody is at the other end; leave PEER and --port out"
     );
     ensure!(args.operations.is_none(), "--operations (-n): --transport sim runs for a time; give --for");
+    ensure!(
+        args.knobs.memory == Memory::Host,
+        "--memory {}: --transport sim moves nothing; leave it out",
+        args.knobs.memory
+    );
     let params = request::params(&args).map_err(anyhow::Error::msg)?;
     let common = args.common.with_config()?;
     ensure!(common.steps.is_none(), "--steps: counters that are stepped cannot be loaded");

@@ -23,6 +23,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         ensure!(!given, "{flag}: `serve` measures nothing; use it with `railscope load` on the other host");
     }
     let (_, end) = End::of(&common, None)?;
+    let end = end.with_memory(args.memory)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -53,6 +54,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
 fn greeting(end: &End, listening: std::net::SocketAddr) -> Vec<String> {
     let mut lines = vec![format!("railscope serve: rails of {}:", end.me.host)];
     lines.extend(end.offers.iter().map(|offer| format!("  {offer}")));
+    lines.extend(end.gpu.iter().map(|gpu| format!("data lie in the memory of {}", gpu.label())));
     lines.push("type on the other host:".to_owned());
     let netdevs: Vec<String> = end.offers.iter().filter_map(|offer| offer.netdev.clone()).collect();
     let addresses = probes::addresses::addresses();

@@ -46,6 +46,7 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
         sweep = sweep.resumed(file, resume)?;
     }
     let (root, end) = End::of(&common, args.knobs.gid_index)?;
+    let end = end.with_memory(args.knobs.memory)?;
     let stop = Stop::new();
     signals::end_on_signals(stop.clone())?;
     let bench = Bench { root, end, target, stop, introduced: Cell::new(false) };

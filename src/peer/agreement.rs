@@ -3,6 +3,7 @@
 use super::end::End;
 use super::engine::Traffic;
 use super::error::PeerError;
+use super::gpus::Gpus;
 use super::joining::join;
 use super::link::{Link, printable};
 use super::matching::{Matching, matching};
@@ -38,6 +39,8 @@ pub struct Agreed {
     pub left_out: Vec<String>,
     /// What both ends opened.
     pub plan: Plan,
+    /// Memory of GPUs that the data lie in.
+    pub gpus: Gpus,
 }
 
 impl Agreed {
@@ -69,6 +72,9 @@ impl Agreed {
                 Size(bytes)
             ));
         }
+        let Gpus { ours, theirs } = &self.gpus;
+        lines.extend(ours.as_ref().map(|gpu| format!("data here: in the memory of {gpu}")));
+        lines.extend(theirs.as_ref().map(|gpu| format!("data of {host}: in the memory of its {gpu}")));
         let (chain, signal) = params.chain_and_signal();
         lines.push(format!("{chain} requests a doorbell, a completion for {signal}, whatever the size"));
         if params.traffic_class != 0 {
@@ -152,7 +158,7 @@ async fn agree(
         return Err(PeerError::NothingMatches { peer: link.peer().to_owned(), reasons });
     }
     let plan = Plan::new(&matching, &end.offers, &theirs, params)?;
-    plan.check_memory(end.topology.host.memory_bytes)?;
+    plan.check_memory(end)?;
     link.send(Message::Plan(plan.clone())).await?;
     let joined = join(link, end, &plan, Role::Reader).await?;
     let agreed = Agreed {
@@ -164,6 +170,7 @@ async fn agree(
         theirs,
         left_out: joined.left_out,
         plan,
+        gpus: joined.gpus,
     };
     Ok((agreed, joined.traffic))
 }
@@ -172,9 +179,11 @@ async fn agree(
 mod tests {
     use super::Agreed;
     use crate::peer::fake;
+    use crate::peer::gpus::{GpuMemory, Gpus};
     use crate::peer::matching::matching;
     use crate::peer::message::Plan;
     use probes::load::Params;
+    use probes::model::Registered;
 
     #[test]
     fn the_introduction_says_what_is_read_and_what_is_left_out() {
@@ -190,6 +199,10 @@ mod tests {
             ours: ours.offers,
             theirs: theirs.offers,
             left_out: vec!["mlx5_9: no memory".to_owned()],
+            gpus: Gpus {
+                ours: None,
+                theirs: Some(GpuMemory { number: 3, facts: None, ways: vec![Registered::Peermem] }),
+            },
             peer: theirs.me,
         };
         assert_eq!(
@@ -200,6 +213,7 @@ mod tests {
                 "left out: mlx5_1: it is DOWN",
                 "left out: mlx5_9: no memory",
                 "not used of n2: mlx5_1 10.0.1.2, node unknown",
+                "data of n2: in the memory of its GPU 3, registered through peer memory",
                 "16 requests a doorbell, a completion for 16, whatever the size",
                 "mlx5_0: READ depth 16, not 64: one of the two ends can do no more",
             ]

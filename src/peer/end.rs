@@ -7,6 +7,8 @@ use super::offer::{Offer, offers};
 use crate::session;
 use crate::settings::Common;
 use probes::addresses::addresses;
+use probes::ffi::cuda::Facts;
+use probes::load::{Memory, gpu_facts};
 use probes::model::Topology;
 use probes::root::Root;
 use std::sync::Arc;
@@ -24,6 +26,8 @@ pub struct End {
     pub engine: Arc<dyn Engine>,
     /// How long things may take.
     pub timing: Timing,
+    /// GPU in whose memory the data of this end lie; `None`: they lie in the host's.
+    pub gpu: Option<Facts>,
 }
 
 impl End {
@@ -43,8 +47,28 @@ impl End {
             offers,
             engine: Arc::new(Verbs),
             timing: Timing::default(),
+            gpu: None,
         };
         Ok((root, end))
+    }
+
+    /// The same with its data in this memory.
+    ///
+    /// # Errors
+    ///
+    /// No NVIDIA driver, or no such GPU.
+    pub fn with_memory(self, memory: Memory) -> anyhow::Result<Self> {
+        let gpu = match memory {
+            Memory::Host => None,
+            Memory::Gpu(number) => Some(gpu_facts(number)?),
+        };
+        Ok(Self { gpu, ..self })
+    }
+
+    /// The memory that the data of this end lie in.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        self.gpu.as_ref().map_or(Memory::Host, |gpu| Memory::Gpu(gpu.number))
     }
 }
 

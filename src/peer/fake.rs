@@ -55,6 +55,7 @@ pub(super) fn end_with(host: &str, number: u8, engine: Arc<Fake>) -> End {
         topology: Arc::new(topology),
         engine: Arc::new(Shared(engine)),
         timing: Timing::default(),
+        gpu: None,
     }
 }
 

@@ -3,6 +3,7 @@
 use super::end::End;
 use super::engine::Traffic;
 use super::error::PeerError;
+use super::gpus::{GpuMemory, Gpus};
 use super::link::{Link, printable};
 use super::message::{Message, Plan, Slot};
 use probes::load::{Endpoint, Role};
@@ -15,6 +16,8 @@ pub(super) struct Joined {
     pub traffic: Arc<dyn Traffic>,
     /// Threads that are not part of it, one line each.
     pub left_out: Vec<String>,
+    /// Memory of GPUs on the two ends.
+    pub gpus: Gpus,
 }
 
 /// Opens the rails of the plan, exchanges the ends and connects them.
@@ -22,7 +25,7 @@ pub(super) struct Joined {
 /// A rail that fails on either end is left out; the others go on.
 pub(super) async fn join(link: &mut Link, end: &End, plan: &Plan, role: Role) -> Result<Joined, PeerError> {
     let limit = link.timing().opening;
-    let (topology, rails, params) = plan.for_end(role, &end.topology)?;
+    let (topology, rails, params) = plan.for_end(role, end)?;
     let engine = end.engine.clone();
     let open = move || {
         let mut opened = engine.open(&topology, &rails, &params, role);
@@ -58,12 +61,16 @@ pub(super) async fn join(link: &mut Link, end: &End, plan: &Plan, role: Role) ->
     if peers.iter().all(Option::is_none) {
         return Err(PeerError::Rails(left_out.join("; ")));
     }
+    let gpus = Gpus {
+        ours: GpuMemory::of(ours.iter().flatten(), end.gpu.as_ref()),
+        theirs: GpuMemory::of(peers.iter().flatten(), None),
+    };
     let connected = blocking(link, "connecting queue pairs", move || opened.connect(peers)).await?;
     let traffic = connected.map_err(|error| PeerError::Rails(error.to_string()))?;
 
     link.send(Message::Ready).await?;
     match link.next_within(limit, "its word that it is ready").await? {
-        Message::Ready => Ok(Joined { traffic, left_out }),
+        Message::Ready => Ok(Joined { traffic, left_out, gpus }),
         other => Err(link.out_of_turn(&other, "`ready`")),
     }
 }

@@ -1,6 +1,7 @@
 //! The same load in perftest's words, so that anyone can hold ours against the usual tool.
 
 use super::agreement::Agreed;
+use super::gpus::GpuMemory;
 use super::offer::Offer;
 use probes::load::{Place, Transport, Unit};
 use probes::model::{LinkLayer, RailId};
@@ -25,8 +26,10 @@ pub fn commands(agreed: &Agreed, read_depths: &[(String, Option<u32>)]) -> Vec<S
         let (ours, theirs) = (agreed.ours.get(pair.ours)?, agreed.theirs.get(pair.theirs)?);
         let read_depth = read_depths.iter().find(|(device, _)| *device == ours.device).and_then(|(_, d)| *d);
         let common = common(agreed, (at, qps), read_depth, ours, theirs);
-        let there = format!("{}{}", rail(theirs, pair.their_gid), common);
-        let here = format!("{}{} {}", rail(ours, pair.our_gid), common, agreed.address);
+        let cuda = |gpu: &Option<GpuMemory>| gpu.as_ref().map(GpuMemory::perftest).unwrap_or_default();
+        let (our_gpu, their_gpu) = (cuda(&agreed.gpus.ours), cuda(&agreed.gpus.theirs));
+        let there = format!("{}{common}{their_gpu}", rail(theirs, pair.their_gid));
+        let here = format!("{}{common}{our_gpu} {}", rail(ours, pair.our_gid), agreed.address);
         let there = format!("{}ib_read_bw{there}", numactl(&Place::Local, theirs.numa_node));
         let here = format!("{}ib_read_bw{here}", numactl(&agreed.plan.params.place, ours.numa_node));
         Some(format!("{}: on {}: {there}\n{}: here: {here}", ours.device, agreed.peer.host, ours.device))
@@ -104,9 +107,11 @@ mod tests {
     use super::commands;
     use crate::peer::agreement::Agreed;
     use crate::peer::fake;
+    use crate::peer::gpus::{GpuMemory, Gpus};
     use crate::peer::matching::matching;
     use crate::peer::message::Plan;
     use probes::load::{Params, Place};
+    use probes::model::Registered;
 
     fn agreed(params: Params) -> Agreed {
         let (mut ours, theirs) = (fake::end("n1", 1), fake::end("n2", 2));
@@ -121,6 +126,7 @@ mod tests {
             ours: ours.offers,
             theirs: theirs.offers,
             left_out: Vec::new(),
+            gpus: Gpus::default(),
         }
     }
 
@@ -141,6 +147,18 @@ mod tests {
                  -q 4 -s 65536 -t 128 -u 19 -Q 16 -m 4096 -D 5 --report_gbits 192.168.0.2"
             ]
         );
+    }
+
+    #[test]
+    fn each_end_names_its_own_gpu() {
+        let memory = |number, ways: &[Registered]| GpuMemory { number, facts: None, ways: ways.to_vec() };
+        let mut agreed = agreed(Params::default());
+        agreed.gpus.ours = Some(memory(1, &[Registered::Dmabuf]));
+        agreed.gpus.theirs = Some(memory(0, &[Registered::Peermem]));
+        let found = commands(&agreed, &[]);
+        let (there, here) = found[0].split_once('\n').unwrap();
+        assert!(there.ends_with(" --report_gbits --use_cuda=0"), "{there}");
+        assert!(here.ends_with(" --report_gbits --use_cuda=1 --use_cuda_dmabuf 192.168.0.2"), "{here}");
     }
 
     #[test]

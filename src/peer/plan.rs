@@ -1,5 +1,6 @@
 //! The plan of a load: made by the client, checked by the server, opened by both.
 
+use super::end::End;
 use super::error::PeerError;
 use super::matching::Matching;
 use super::message::{Line, Plan, Port, Slot};
@@ -103,18 +104,25 @@ impl Plan {
         self.check_rails(offers).and_then(|()| self.check_params()).map_err(PeerError::BadPlan)
     }
 
-    /// Checks that the buffers of this end leave the host at least half its memory.
+    /// Checks that the buffers of an end leave the memory they lie in, the host's or a GPU's, at least half empty.
     ///
     /// # Errors
     ///
     /// In words: how much they need, and how much there is.
-    pub fn check_memory(&self, host_bytes: Option<u64>) -> Result<(), PeerError> {
+    pub fn check_memory(&self, end: &End) -> Result<(), PeerError> {
+        match &end.gpu {
+            None => self.check_memory_of("this host", end.topology.host.memory_bytes),
+            Some(gpu) => self.check_memory_of(&gpu.label(), Some(gpu.memory_bytes)),
+        }
+    }
+
+    fn check_memory_of(&self, owner: &str, there_are_bytes: Option<u64>) -> Result<(), PeerError> {
         let params = &self.params;
         let each = params.bytes_per_rail();
         let bytes = each.saturating_mul(self.lines.len() as u64);
-        match host_bytes {
-            Some(host) if bytes > host / 2 => Err(PeerError::BadPlan(format!(
-                "{} rails x {} need {:.1} GB of the {:.1} GB this host has: ask for fewer queue pairs, smaller \
+        match there_are_bytes {
+            Some(all) if bytes > all / 2 => Err(PeerError::BadPlan(format!(
+                "{} rails x {} need {:.1} GB of the {:.1} GB {owner} has: ask for fewer queue pairs, smaller \
                  messages or a smaller working set",
                 self.lines.len(),
                 match params.working_set {
@@ -122,7 +130,7 @@ impl Plan {
                     WorkingSet::Bytes(bytes) => format!("a working set of {bytes} B"),
                 },
                 bytes as f64 / 1e9,
-                host as f64 / 1e9
+                all as f64 / 1e9
             ))),
             _ => Ok(()),
         }
@@ -189,18 +197,14 @@ impl Plan {
 
     /// What this end opens: the rails in the order of the plan, and the topology with the GIDs agreed on.
     ///
-    /// The server's buffers lie on the NIC's own node whatever the client asks for its own: a placement
-    /// names nodes of one host.
+    /// The server's buffers lie on the NIC's own node, in the memory that the server was started with, whatever the
+    /// client asks for its own: a placement names nodes of one host, and so does a memory GPUs.
     ///
     /// # Errors
     ///
     /// A rail of the plan is not in the topology.
-    pub fn for_end(
-        &self,
-        role: Role,
-        topology: &Topology,
-    ) -> Result<(Topology, Vec<RailId>, Params), PeerError> {
-        let mut topology = topology.clone();
+    pub fn for_end(&self, role: Role, end: &End) -> Result<(Topology, Vec<RailId>, Params), PeerError> {
+        let mut topology = (*end.topology).clone();
         let mut rails = Vec::new();
         for Port { device, port, gid_index } in self.ports(role) {
             let found = topology.rails_with_id().find(|(_, r)| r.device == *device && r.port == *port);
@@ -213,7 +217,7 @@ impl Plan {
         }
         let params = match role {
             Role::Reader => self.params.clone(),
-            Role::Target => Params { place: Place::Local, ..self.params.clone() },
+            Role::Target => Params { place: Place::Local, memory: end.memory(), ..self.params.clone() },
         };
         Ok((topology, rails, Params { gid_index: None, ..params }))
     }
@@ -259,10 +263,11 @@ pub(super) fn too_few_qps(params: &Params) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::peer::fake;
     use crate::peer::matching::matching;
     use crate::peer::message::{Plan, Slot};
-    use probes::load::{Params, Place, Role, Transport, WorkingSet};
+    use crate::peer::{End, fake};
+    use probes::ffi::cuda::Facts;
+    use probes::load::{Memory, Params, Place, Role, Transport, WorkingSet};
 
     fn plan() -> Plan {
         let (ours, theirs) = (fake::end("n1", 1).offers, fake::end("n2", 2).offers);
@@ -340,19 +345,48 @@ mod tests {
         let mut plan = plan();
         plan.params.qps = 1024;
         plan.params.size_bytes = 1 << 24;
-        plan.check_memory(None).unwrap();
-        plan.check_memory(Some(1 << 37)).unwrap();
-        let said = plan.check_memory(Some(1 << 34)).unwrap_err().to_string();
+        plan.check_memory_of("this host", None).unwrap();
+        plan.check_memory_of("this host", Some(1 << 37)).unwrap();
+        let said = plan.check_memory_of("this host", Some(1 << 34)).unwrap_err().to_string();
         assert!(
             said.starts_with("2 rails x 1024 queue pairs x 16777216 B need 34.4 GB of the 17.2 GB"),
             "{said}"
         );
         plan.params.working_set = WorkingSet::Bytes(1 << 34);
-        let said = plan.check_memory(Some(1 << 35)).unwrap_err().to_string();
+        let said = plan.check_memory_of("this host", Some(1 << 35)).unwrap_err().to_string();
         assert!(
             said.starts_with("2 rails x a working set of 17179869184 B need 34.4 GB of the 34.4 GB"),
             "{said}"
         );
+    }
+
+    #[test]
+    fn buffers_in_a_gpu_are_held_against_its_memory() {
+        let mut plan = plan();
+        plan.params.qps = 1024;
+        plan.params.size_bytes = 1 << 24;
+        let gpu = |memory_bytes| Facts {
+            number: 1,
+            model: "H100".to_owned(),
+            pci_address: "0000:1b:00.0".to_owned(),
+            memory_bytes,
+            gpudirect: None,
+            dmabuf: None,
+            driver_cuda: (12, 4),
+        };
+        plan.check_memory(&End { gpu: Some(gpu(1 << 37)), ..fake::end("n2", 2) }).unwrap();
+        let said = plan.check_memory(&End { gpu: Some(gpu(1 << 34)), ..fake::end("n2", 2) });
+        let said = said.unwrap_err().to_string();
+        assert!(said.contains("need 34.4 GB of the 17.2 GB GPU 1 (H100, 0000:1b:00.0) has"), "{said}");
+    }
+
+    #[test]
+    fn a_client_does_not_choose_the_servers_memory() {
+        let mut plan = plan();
+        plan.params.memory = Memory::Gpu(7);
+        let end = fake::end("n2", 2);
+        assert_eq!(plan.for_end(Role::Target, &end).unwrap().2.memory, Memory::Host);
+        assert_eq!(plan.for_end(Role::Reader, &end).unwrap().2.memory, Memory::Gpu(7));
     }
 
     #[test]
@@ -371,11 +405,11 @@ mod tests {
         plan.params.gid_index = Some(3);
         plan.lines[1].server.gid_index = 7;
         let end = fake::end("n2", 2);
-        let (topology, rails, params) = plan.for_end(Role::Target, &end.topology).unwrap();
+        let (topology, rails, params) = plan.for_end(Role::Target, &end).unwrap();
         assert_eq!(rails.iter().map(|r| r.0).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(topology.rails[1].gid.as_ref().unwrap().index, 7);
         assert_eq!((params.place, params.gid_index), (Place::Local, None));
-        let (_, _, params) = plan.for_end(Role::Reader, &end.topology).unwrap();
+        let (_, _, params) = plan.for_end(Role::Reader, &end).unwrap();
         assert_eq!((params.place, params.gid_index), (Place::Nodes { cpu: 1, mem: 0 }, None));
     }
 }

@@ -50,6 +50,7 @@ pub fn knobs(args: &LoadKnobs) -> Result<Params, String> {
         traffic_class: args.tclass,
         place: place(&args.place)?,
         working_set: working_set(&args.working_set, last_level_bytes(&Root::live()))?,
+        memory: args.memory,
         gid_index: args.gid_index,
         path_mtu: path_mtu.transpose()?,
         warmup_s: args.warmup.0.as_secs_f64(),
@@ -143,7 +144,7 @@ mod tests {
     use super::{params, place, working_set};
     use crate::cli::{Cli, Command};
     use clap::Parser;
-    use probes::load::{Params, Place, Transport, WorkingSet};
+    use probes::load::{Memory, Params, Place, Transport, WorkingSet};
 
     fn asked(flags: &str) -> Result<Params, String> {
         let cli = Cli::try_parse_from(format!("railscope load n2 {flags}").split_whitespace());
@@ -182,6 +183,20 @@ mod tests {
         let over_tcp = asked("--transport tcp").unwrap();
         assert_eq!(over_tcp, Params { transport: Transport::Tcp, ..Params::default() });
         assert_eq!(asked("-n 1000").unwrap(), Params { operations: Some(1000), ..Params::default() });
+    }
+
+    #[test]
+    fn the_memory_is_the_hosts_or_that_of_a_gpu() {
+        assert_eq!(asked("--memory host").unwrap(), Params::default());
+        assert_eq!(asked("--memory gpu:3").unwrap().memory, Memory::Gpu(3));
+        for bad in ["gpu", "gpu:x", "gpu:-1", "cuda:0"] {
+            let said = asked(&format!("--memory {bad}")).unwrap_err();
+            assert!(said.contains("write host, or gpu:N with N as CUDA counts the GPUs"), "{said}");
+        }
+        assert_eq!(
+            asked("--memory gpu:0 --transport tcp").unwrap_err(),
+            "--memory gpu:N and --transport tcp: only --transport verbs can do that"
+        );
     }
 
     #[test]

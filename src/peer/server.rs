@@ -181,7 +181,7 @@ impl Server {
             other => return Err(link.out_of_turn(&other, "`plan`")),
         };
         plan.check(&self.end.offers)?;
-        plan.check_memory(self.end.topology.host.memory_bytes)?;
+        plan.check_memory(&self.end)?;
         let is_here = self.end.me.is_same_machine(hello) == Some(true);
         let here = if is_here { " (this machine: loopback, no fabric)" } else { "" };
         let rails: Vec<&str> = plan.ports(Role::Target).map(|p| p.device.as_str()).collect();

@@ -21,16 +21,12 @@ pub(super) struct Destination {
     dmabuf: Option<Readiness>,
 }
 
-/// Bytes of memory of the GPU with this number, as CUDA counts.
+/// What the GPU with this number is, as CUDA counts.
 ///
 /// # Errors
 ///
 /// No NVIDIA driver, or no such GPU.
-pub fn gpu_memory_bytes(number: u32) -> Result<u64, LoadError> {
-    Ok(facts(number)?.memory_bytes)
-}
-
-fn facts(number: u32) -> Result<Facts, LoadError> {
+pub fn gpu_facts(number: u32) -> Result<Facts, LoadError> {
     cuda::facts(number).map_err(|error| LoadError::Other(format!("memory of GPU {number}: {error}")))
 }
 
@@ -41,7 +37,7 @@ impl Destination {
     ///
     /// No NVIDIA driver, or no such GPU.
     pub(super) fn find(topology: &Topology, number: u32) -> Result<Self, LoadError> {
-        let facts = facts(number)?;
+        let facts = gpu_facts(number)?;
         let known = topology.gpus.iter().find(|gpu| gpu.pcie.address == facts.pci_address);
         Ok(Self {
             name: known.map_or_else(|| facts.pci_address.clone(), |gpu| gpu.name.clone()),

@@ -58,6 +58,29 @@ pub enum Memory {
     Gpu(u32),
 }
 
+impl std::fmt::Display for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Host => f.write_str("host"),
+            Self::Gpu(number) => write!(f, "gpu:{number}"),
+        }
+    }
+}
+
+impl std::str::FromStr for Memory {
+    type Err = String;
+
+    /// `host` or `gpu:N`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| text.strip_prefix("gpu:")?.parse().ok();
+        match (text, number(text)) {
+            ("host", _) => Ok(Self::Host),
+            (_, Some(number)) => Ok(Self::Gpu(number)),
+            _ => Err("write host, or gpu:N with N as CUDA counts the GPUs".to_owned()),
+        }
+    }
+}
+
 /// What carries the bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

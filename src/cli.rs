@@ -224,8 +224,8 @@ pub struct LoadKnobs {
 }
 
 const SWEEP_HELP: &str = r#"Each point is a load of its own against the same `railscope serve`: rails begin together, warm up, and are then measured
-for --for. Everything in a row comes from that one window. A READ sweep first measures the round trip of single READs,
-with which the READ window is computed.
+for --for. Everything in a row comes from that one window. READs are timed one at a time before each point; with that
+round trip the READ window is computed.
 
   railscope sweep n2 --sizes 1K..1M --qps 1,4,16 --save n1-n2.json --svg n1-n2.svg
   railscope sweep n2 --sizes 1K..1M --qps 1,4,16 --save n1-n2.json --resume
@@ -235,10 +235,9 @@ Ctrl-C ends it: the point under way is given up, the points before it are printe
 With --json it prints one object; --save keeps the same object:
   {"schema": "railscope.sweep/1", "generated_by": "railscope 0.1.0", "started_unix_ms": 1764460800000,
    "host": {"hostname": "n1", "cpu_model": "...", "kernel": "...", "peer": "n2", "loopback": false,
-            "transport": "verbs", "rails": ["mlx5_0"]},
+            "transport": "verbs", "rails": ["mlx5_0"], "simulated": false},
    "params": {"op": "read", "depth": 128, "warmup_s": 2.0, ...}, "window_s": 15.0,
    "grid": {"sizes_bytes": [1024, 2048], "qps": [1, 4], "workers": [1]},
-   "facts": {"op": "read", "round_trips_us": {"mlx5_0": 4.2}, "round_trip_size_bytes": 1024},
    "points": [{"size_bytes": 1024, "qps": 1, "workers": 1, "read_depth": 16, "window_s": 15.0,
      "all": {"gbit_per_s": 52.46, "gb_per_s": 6.56, "mpps": 6.404, "empty_poll_share": 0.031,
              "completions_per_poll": 15.2, "busy_share": 0.999, "cycles": 39000000000, "instructions_per_cycle": 2.0,
@@ -247,7 +246,7 @@ With --json it prints one object; --save keeps the same object:
              "dtlb_load_misses": 120, "itlb_load_misses": 3, "context_switches": 164, "migrations": 2,
              "state": {"cache_misses": "not supported"}, "unavailable": {"cache_misses": "not supported: ..."},
              "nic": {"ecn_cnp": 0, "retransmits": 0, "rx_pause": 0, "tx_pause": null}},
-     "bound": {"by": "posting-core", "because": "..."}, "rails": [{"device": "mlx5_0", ...}],
+     "bound": {"by": "posting-core", "because": "..."}, "rails": [{"device": "mlx5_0", "round_trip_us": 4.2, ...}],
      "errors": {}, "failures": [], "perftest": ["mlx5_0: on n2: ib_read_bw ..."]}],
    "unavailable": {"cache_misses": "not supported: ..."}, "statements": ["4 QPs: peak 77.68 Gb/s at 4K, ..."]}
 What is not known is null, never 0.
@@ -273,6 +272,9 @@ pub struct SweepArgs {
     /// Go on with the sweep that --save has
     #[arg(long, requires = "save")]
     pub resume: bool,
+    /// What carries the bytes: verbs (RDMA), or sim, without PEER: what these rails should do by their ceilings
+    #[arg(long, value_enum, default_value_t, value_name = "NAME")]
+    pub transport: Carrier,
     /// Draw the curves into this file
     #[arg(long, value_name = "FILE.svg")]
     pub svg: Option<PathBuf>,

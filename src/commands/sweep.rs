@@ -2,10 +2,11 @@
 
 mod measuring;
 mod progress;
+mod simulation;
 
 use super::signals;
-use crate::cli::SweepArgs;
-use crate::peer::{End, request};
+use crate::cli::{Carrier, SweepArgs};
+use crate::peer::request;
 use crate::printable::{Printable, tell};
 use crate::session::Stop;
 use crate::settings::{Common, FailOn};
@@ -13,11 +14,10 @@ use crate::sweep::saved::Where;
 use crate::sweep::text::Text;
 use crate::sweep::{Grid, Point, Resume, Sizes, Sweep, svg};
 use anyhow::{Context, bail, ensure};
-use measuring::{Bench, Measured};
+use measuring::{Bench, Measured, Peer};
 use probes::load::Params;
-use probes::model::{LoadOp, RailId};
 use progress::Progress;
-use std::cell::Cell;
+use simulation::Simulation;
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -25,10 +25,6 @@ use std::time::{Duration, SystemTime};
 
 /// Time measured at each point unless told otherwise.
 const DEFAULT_WINDOW: Duration = Duration::from_secs(15);
-/// The same of the round trip before a READ sweep.
-const ROUND_TRIP_WINDOW: Duration = Duration::from_secs(1);
-/// Fewer timed READs tell no median.
-const FEWEST_SAMPLES: u64 = 5;
 
 /// Runs the command.
 ///
@@ -36,7 +32,6 @@ const FEWEST_SAMPLES: u64 = 5;
 ///
 /// What could not be done, for exit code 2.
 pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
-    let target = request::target(&args.knobs).map_err(anyhow::Error::msg)?;
     let common = args.common.clone().with_config()?;
     refuse(&common)?;
     let window = common.duration.map_or(DEFAULT_WINDOW, |period| period.0);
@@ -45,12 +40,17 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
         let resume = if args.resume { Resume::Yes } else { Resume::No };
         sweep = sweep.resumed(file, resume)?;
     }
-    let (root, end) = End::of(&common, args.knobs.gid_index)?;
-    let end = end.with_memory(args.knobs.memory)?;
     let stop = Stop::new();
-    signals::end_on_signals(stop.clone())?;
-    let bench = Bench { root, end, target, stop, introduced: Cell::new(false) };
-    let ended = measure(&bench, &mut sweep, args.save.as_deref());
+    let bench: Box<dyn Bench> = match args.transport {
+        Carrier::Verbs => Box::new(Peer::new(&args.knobs, &common, stop.clone())?),
+        Carrier::Sim => Box::new(Simulation::new(&args.knobs, &common, stop.clone())?),
+        Carrier::Tcp => bail!(
+            "--transport tcp: a functional check and no performance figure, so there is nothing to sweep; \
+             `railscope load --transport tcp` makes it"
+        ),
+    };
+    signals::end_on_signals(stop)?;
+    let ended = measure(&*bench, &mut sweep, args.save.as_deref());
     if sweep.points.is_empty() {
         ended?;
         bail!("stopped before the first point was measured");
@@ -95,13 +95,10 @@ fn asked(args: &SweepArgs, window: Duration) -> anyhow::Result<Sweep> {
 }
 
 /// Measures what is missing, until it is told to stop.
-fn measure(bench: &Bench, sweep: &mut Sweep, save: Option<&Path>) -> anyhow::Result<()> {
+fn measure(bench: &dyn Bench, sweep: &mut Sweep, save: Option<&Path>) -> anyhow::Result<()> {
     let missing = sweep.missing();
     let window = Duration::try_from_secs_f64(sweep.window_s).context("--for")?;
     let each = window + Duration::try_from_secs_f64(sweep.params.warmup_s).context("--warmup")?;
-    if !missing.is_empty() && sweep.params.op == LoadOp::Read && sweep.facts.round_trips_us.is_empty() {
-        round_trips(bench, sweep)?;
-    }
     let mut progress = Progress::new(missing.len(), each);
     for spot in missing {
         progress.begin(spot);
@@ -114,7 +111,7 @@ fn measure(bench: &Bench, sweep: &mut Sweep, save: Option<&Path>) -> anyhow::Res
         let measured = bench.measure(&params, window).with_context(|| spot.to_string())?;
         let Some(measured) = measured else { break };
         describe(sweep, &measured)?;
-        let mut point = Point::between(spot, &measured.topology, &measured.from, &measured.to, &sweep.facts);
+        let mut point = Point::between(spot, &measured.topology, &measured.from, &measured.to);
         point.failures = measured.failures;
         point.perftest = measured.perftest;
         progress.end(&point);
@@ -147,6 +144,7 @@ fn describe(sweep: &mut Sweep, measured: &Measured) -> anyhow::Result<()> {
         cpu_model: host.cpu_model.clone(),
         kernel: host.kernel.clone(),
         peer: measured.peer.clone(),
+        simulated: measured.peer.is_none(),
         loopback: load.is_some_and(|load| load.loopback),
         transport: load.and_then(|load| load.transport.clone()).unwrap_or_default(),
         rails: load
@@ -158,50 +156,16 @@ fn describe(sweep: &mut Sweep, measured: &Measured) -> anyhow::Result<()> {
             || (&then.hostname, &then.peer, &then.rails) == (&now.hostname, &now.peer, &now.rails),
         "the points of this sweep so far are of {} and {} over {}, not of {} and {} over {}: give another --save",
         then.hostname.as_deref().unwrap_or("?"),
-        then.peer,
+        then.peer.as_deref().unwrap_or("a simulation"),
         then.rails.join(", "),
         now.hostname.as_deref().unwrap_or("?"),
-        now.peer,
+        now.peer.as_deref().unwrap_or("a simulation"),
         now.rails.join(", ")
     );
     sweep.host = now;
     if let Some(load) = load {
         sweep.unavailable.clone_from(&load.perf_gaps);
     }
-    Ok(())
-}
-
-/// The round trip of single READs on every rail: queue depth 1, the smallest message.
-fn round_trips(bench: &Bench, sweep: &mut Sweep) -> anyhow::Result<()> {
-    let Some(&size_bytes) = sweep.grid.sizes_bytes.first() else { return Ok(()) };
-    let params = Params {
-        size_bytes,
-        qps: 1,
-        workers: 1,
-        depth: 1,
-        read_depth: Some(1),
-        chain: None,
-        cq_mod: None,
-        bidirectional: false,
-        rate_gb_per_s: None,
-        warmup_s: 0.3,
-        ..sweep.params.clone()
-    };
-    let Some(measured) =
-        bench.measure(&params, ROUND_TRIP_WINDOW).context("the round trip of a single READ")?
-    else {
-        return Ok(());
-    };
-    let workers = measured.from.workers.iter().zip(&measured.to.workers);
-    for (then, now) in workers {
-        let latency = now.latency.since(&then.latency);
-        let rail = now.rail.and_then(|RailId(at)| measured.topology.rails.get(at));
-        let median = latency.quantile_ns(0.5).filter(|_| latency.samples() >= FEWEST_SAMPLES);
-        if let (Some(rail), Some(ns)) = (rail, median) {
-            sweep.facts.round_trips_us.insert(rail.device.clone(), ns / 1e3);
-        }
-    }
-    sweep.facts.round_trip_size_bytes = (!sweep.facts.round_trips_us.is_empty()).then_some(size_bytes);
     Ok(())
 }
 

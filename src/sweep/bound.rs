@@ -6,7 +6,7 @@ use crate::ceilings::{line_goodput_of_messages_gb_per_s, path_payload_gb_per_s};
 use crate::settings::Size;
 use probes::model::{LoadOp, Rail};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Share of a ceiling from which on it is what bounds.
 const AT_CEILING: f64 = 0.95;
@@ -28,58 +28,41 @@ pub struct Bound {
     pub because: String,
 }
 
-/// What is known of a sweep besides its points.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Facts {
-    /// Direction.
+/// What the READ window of one rail follows from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Direction: only READs have a window.
     pub op: LoadOp,
-    /// Time a single READ takes on each device, microseconds (median); empty where it was not measured.
-    pub round_trips_us: BTreeMap<String, f64>,
-    /// Size of the messages it was measured with.
-    pub round_trip_size_bytes: Option<u64>,
+    /// READs outstanding per queue pair; `None` where it is not known.
+    pub read_depth: Option<u32>,
+    /// Time a single READ of the point's size takes, nanoseconds; `None` where none was timed.
+    pub round_trip_ns: Option<u64>,
 }
 
-impl Facts {
-    /// Payload that the READ window lets through, GB/s: queue pairs × READ depth × message / round trip; in words why
-    /// it is not known.
-    pub(super) fn window_gb_per_s(
-        &self,
-        rail: &Rail,
-        spot: Spot,
-        depth: Option<u32>,
-    ) -> Result<f64, &'static str> {
+impl Window {
+    /// Payload that it lets through, GB/s: queue pairs × READ depth × message / round trip; in words why it is not
+    /// known.
+    fn gb_per_s(self, spot: Spot) -> Result<f64, &'static str> {
         if self.op != LoadOp::Read {
             return Err("WRITE has no READ window");
         }
-        let (Some(small_us), Some(small)) =
-            (self.round_trips_us.get(&rail.device), self.round_trip_size_bytes)
-        else {
-            return Err("the round trip was not measured");
-        };
-        let depth = depth.ok_or("the READ depth is not known")?;
-        let more = spot.size_bytes.saturating_sub(small) as f64;
-        // a larger message takes longer by its own time on the wire
-        let wire_ns = match line_goodput_of_messages_gb_per_s(rail, spot.size_bytes) {
-            Some(line) => more / line,
-            None if more > 0.0 => return Err("the line's rate is not known"),
-            None => 0.0,
-        };
-        let round_trip_ns = small_us * 1e3 + wire_ns;
-        if round_trip_ns <= 0.0 {
-            return Err("the round trip was not measured");
-        }
-        Ok(f64::from(spot.qps) * f64::from(depth) * spot.size_bytes as f64 / round_trip_ns)
+        let round_trip_ns =
+            self.round_trip_ns.filter(|ns| *ns > 0).ok_or("the round trip was not measured")?;
+        let depth = self.read_depth.ok_or("the READ depth is not known")?;
+        Ok(f64::from(spot.qps) * f64::from(depth) * spot.size_bytes as f64 / round_trip_ns as f64)
     }
+}
 
+impl Bound {
     /// What bounds a rail at a point.
     #[must_use]
-    pub fn bound(&self, rail: &Rail, spot: Spot, read_depth: Option<u32>, row: &Row) -> Bound {
+    pub fn of(rail: &Rail, spot: Spot, window: Window, row: &Row) -> Self {
         let Some(rate) = row.gb_per_s.filter(|rate| *rate > 0.0) else {
-            return Bound::unknown("nothing was moved");
+            return Self::unknown("nothing was moved");
         };
         let line = line_goodput_of_messages_gb_per_s(rail, spot.size_bytes);
         let pcie = rail.pcie.as_ref().and_then(path_payload_gb_per_s);
-        let window = match self.window_gb_per_s(rail, spot, read_depth) {
+        let window = match window.gb_per_s(spot) {
             Ok(window) if rate > BEYOND_WINDOW * window => {
                 Err("more than the READ window of the measured round trip, which then was no bare one")
             }
@@ -88,16 +71,16 @@ impl Facts {
         let size = Size(spot.size_bytes);
         let reached = |ceiling: Option<f64>, share: f64| ceiling.filter(|ceiling| rate >= share * ceiling);
         if let Some(line) = reached(line, AT_CEILING) {
-            return Bound::new(
+            return Self::new(
                 "link",
                 format!("{rate:.2} of {line:.2} GB/s the wire carries in messages of {size}"),
             );
         }
         if let Some(pcie) = reached(pcie, AT_CEILING) {
-            return Bound::new("pcie", format!("{rate:.2} of {pcie:.2} GB/s the PCIe path carries"));
+            return Self::new("pcie", format!("{rate:.2} of {pcie:.2} GB/s the PCIe path carries"));
         }
         if let Some(window) = reached(window.ok(), AT_WINDOW) {
-            return Bound::new(
+            return Self::new(
                 "read-window",
                 format!("{rate:.2} of {window:.2} GB/s that the READs in flight carry in their round trip"),
             );
@@ -105,7 +88,7 @@ impl Facts {
         let is_rare = row.empty_poll_share.is_some_and(|share| share < RARE_EMPTY_POLLS);
         if is_rare && row.busy_share.is_some_and(|share| share >= BUSY) {
             let percent = 100.0 * row.empty_poll_share.unwrap_or_default();
-            return Bound::new(
+            return Self::new(
                 "posting-core",
                 format!(
                     "{percent:.1} % of polls found nothing and its threads were busy: more workers may help"
@@ -131,11 +114,9 @@ impl Facts {
             ),
             (None, _) => "no poll was counted".to_owned(),
         };
-        Bound::unknown(&[of("line", line), of("PCIe path", pcie), window, polls].join(", "))
+        Self::unknown(&[of("line", line), of("PCIe path", pcie), window, polls].join(", "))
     }
-}
 
-impl Bound {
     fn new(by: &str, because: String) -> Self {
         Self { by: by.to_owned(), because }
     }
@@ -163,7 +144,7 @@ impl Bound {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bound, Facts};
+    use super::{Bound, Window};
     use crate::sweep::grid::Spot;
     use crate::sweep::row::{RailPoint, Row};
     use probes::model::{Hop, LinkLayer, LoadOp, PciePath, Rail};
@@ -178,17 +159,13 @@ mod tests {
         }
     }
 
-    /// A round trip of 10 us for 1K.
-    fn facts(op: LoadOp) -> Facts {
-        let round_trips_us = [("mlx5_0".to_owned(), 10.0)].into();
-        Facts { op, round_trips_us, round_trip_size_bytes: Some(1024) }
-    }
+    /// A round trip of 10 us.
+    const WINDOW: Window = Window { op: LoadOp::Read, read_depth: Some(16), round_trip_ns: Some(10_000) };
 
     fn bound(rate: f64, size_bytes: u64, empty: f64, busy: Option<f64>) -> Bound {
         let row =
             Row { gb_per_s: Some(rate), empty_poll_share: Some(empty), busy_share: busy, ..Row::default() };
-        let spot = Spot { size_bytes, qps: 1, workers: 1 };
-        facts(LoadOp::Read).bound(&rail(), spot, Some(16), &row)
+        Bound::of(&rail(), Spot { size_bytes, qps: 1, workers: 1 }, WINDOW, &row)
     }
 
     #[test]
@@ -219,11 +196,12 @@ mod tests {
     fn what_is_not_known_is_said() {
         let row = Row { gb_per_s: Some(20.0), empty_poll_share: Some(0.4), ..Row::default() };
         let spot = Spot { size_bytes: 65536, qps: 4, workers: 1 };
-        let found = facts(LoadOp::Write).bound(&rail(), spot, None, &row);
+        let write = Window { op: LoadOp::Write, ..WINDOW };
+        let found = Bound::of(&rail(), spot, write, &row);
         let expected = "41 % of the line, PCIe path not known, WRITE has no READ window, 40 % of polls found nothing, \
                         so the thread waits";
         assert_eq!((found.by.as_str(), found.because.as_str()), ("unknown", expected));
-        let found = Facts::default().bound(&rail(), spot, Some(16), &row);
+        let found = Bound::of(&rail(), spot, Window { round_trip_ns: None, ..WINDOW }, &row);
         assert!(found.because.contains("the round trip was not measured"), "{found:?}");
     }
 
@@ -234,7 +212,7 @@ mod tests {
         let ceiling = crate::ceilings::path_payload_gb_per_s(slow.pcie.as_ref().unwrap()).unwrap();
         let row = Row { gb_per_s: Some(ceiling * 0.97), ..Row::default() };
         let spot = Spot { size_bytes: 1 << 20, qps: 4, workers: 1 };
-        assert_eq!(facts(LoadOp::Write).bound(&slow, spot, None, &row).by, "pcie");
+        assert_eq!(Bound::of(&slow, spot, WINDOW, &row).by, "pcie");
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! What was measured at one point: all of it from the same window, on all rails together or on one.
 
-use super::bound::{Bound, Facts};
+use super::bound::{Bound, Window};
 use super::grid::Spot;
 use crate::report::PerfRow;
 use crate::rules::fabric::names;
 use crate::timeline::{Done, Reading, growth};
-use probes::model::{Frame, Rail, RailId, Topology, WorkerPhase};
+use probes::model::{Frame, LoadOp, Rail, RailId, Topology, WorkerPhase};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -49,6 +49,8 @@ pub struct Nic {
 pub struct RailPoint {
     /// RDMA device.
     pub device: String,
+    /// The fastest of a few single READs of this size before the load; null where none was timed.
+    pub round_trip_us: Option<f64>,
     /// What was measured on it.
     #[serde(flatten)]
     pub row: Row,
@@ -86,10 +88,11 @@ impl Point {
     /// Rails without a worker that ran through the whole window are left out, and of a sum that lacks a part the sum
     /// is that of the rails there are.
     #[must_use]
-    pub fn between(spot: Spot, topology: &Topology, from: &Frame, to: &Frame, facts: &Facts) -> Self {
+    pub fn between(spot: Spot, topology: &Topology, from: &Frame, to: &Frame) -> Self {
         let no_gaps = BTreeMap::new();
         let gaps = to.load.as_ref().map_or(&no_gaps, |load| &load.perf_gaps);
         let mut point = Self { spot, ..Self::default() };
+        let op = to.load.as_ref().map_or(LoadOp::Read, |load| load.op);
         point.read_depth = to.load.as_ref().and_then(|load| load.read_depth);
         point.window_s = to.at_ns.saturating_sub(from.at_ns) as f64 / 1e9;
         let mut all: Option<(Done, u32, Nic)> = None;
@@ -97,8 +100,12 @@ impl Point {
             let Some((done, threads)) = done(id, from, to) else { continue };
             let nic = Nic::of(id, rail, from, to);
             let row = Row::of(&done, threads, nic, gaps);
-            let bound = facts.bound(rail, spot, point.read_depth, &row);
-            point.rails.push(RailPoint { device: rail.device.clone(), row, bound });
+            let of_rail = to.workers.iter().filter(|worker| worker.rail == Some(id));
+            let single_read_ns = of_rail.filter_map(|worker| worker.round_trip_ns).min();
+            let window = Window { op, read_depth: point.read_depth, round_trip_ns: single_read_ns };
+            let bound = Bound::of(rail, spot, window, &row);
+            let round_trip_us = single_read_ns.map(|ns| ns as f64 / 1e3);
+            point.rails.push(RailPoint { device: rail.device.clone(), round_trip_us, row, bound });
             all = Some(match all {
                 None => (done, threads, nic),
                 Some((sum, n, nics)) => (sum.plus(&done), n + threads, nics.plus(nic)),
@@ -189,7 +196,6 @@ impl Nic {
 #[cfg(test)]
 mod tests {
     use super::Point;
-    use crate::sweep::bound::Facts;
     use crate::sweep::grid::Spot;
     use probes::model::{Frame, PerfFrame, Rail, RailFrame, RailId, Topology, WorkerFrame, WorkerPhase};
 
@@ -227,7 +233,7 @@ mod tests {
     fn bytes_messages_polls_and_counters_come_from_the_same_window() {
         let from = frame(3, 3_200_000, vec![Some(5), Some(100)]);
         let to = frame(13, 35_200_000, vec![Some(5), Some(107)]);
-        let point = Point::between(SPOT, &topology(), &from, &to, &Facts::default());
+        let point = Point::between(SPOT, &topology(), &from, &to);
         let first = &point.rails[0].row;
         assert_eq!(point.window_s, 10.0);
         assert_eq!((first.gb_per_s, first.mpps), (Some(13.1072), Some(3.2)));
@@ -243,7 +249,7 @@ mod tests {
     fn a_rail_that_failed_is_in_no_sum() {
         let (from, mut to) = (frame(0, 0, Vec::new()), frame(10, 1000, Vec::new()));
         to.workers[1].phase = WorkerPhase::Failed;
-        let point = Point::between(SPOT, &topology(), &from, &to, &Facts::default());
+        let point = Point::between(SPOT, &topology(), &from, &to);
         assert_eq!(point.rails.len(), 1);
         assert_eq!(point.all.gb_per_s, point.rails[0].row.gb_per_s);
     }

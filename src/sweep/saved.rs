@@ -1,6 +1,5 @@
 //! A sweep as it is printed and kept in a file, from which it can go on.
 
-use super::bound::Facts;
 use super::grid::{Grid, Spot};
 use super::row::Point;
 use super::statements::statements;
@@ -36,8 +35,6 @@ pub struct Sweep {
     pub window_s: f64,
     /// Which points it has.
     pub grid: Grid,
-    /// Direction, and the round trip that the READ window is computed with.
-    pub facts: Facts,
     /// The points measured so far, in the order of the grid.
     pub points: Vec<Point>,
     /// Why a counter is not there, by its name.
@@ -56,14 +53,16 @@ pub struct Where {
     pub cpu_model: Option<String>,
     /// Its kernel.
     pub kernel: Option<String>,
-    /// Name of the peer.
-    pub peer: String,
+    /// Name of the peer; null in a simulation.
+    pub peer: Option<String>,
     /// Whether the peer is this host: no figure of the fabric.
     pub loopback: bool,
-    /// `verbs`, `tcp` or `sim`.
+    /// `verbs` or `sim`.
     pub transport: String,
     /// Rails that were driven, with their firmware.
     pub rails: Vec<String>,
+    /// Whether nothing of it is a measurement.
+    pub simulated: bool,
 }
 
 /// Why a file of a sweep cannot be used.
@@ -105,14 +104,12 @@ impl Sweep {
     /// A sweep without a point.
     #[must_use]
     pub fn new(params: Params, window_s: f64, grid: Grid) -> Self {
-        let facts = Facts { op: params.op, ..Facts::default() };
         Self {
             schema: SCHEMA.to_owned(),
             generated_by: GENERATED_BY.to_owned(),
             params,
             window_s,
             grid,
-            facts,
             ..Self::default()
         }
     }

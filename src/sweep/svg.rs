@@ -105,7 +105,7 @@ mod tests {
         let mut sweep = Sweep::new(Params::default(), 15.0, grid);
         assert!(picture(&sweep).unwrap_err().contains("two sizes"));
         sweep.host.hostname = Some("node<7>".to_owned());
-        sweep.host.peer = "node8".to_owned();
+        sweep.host.peer = Some("node8".to_owned());
         for (at, spot) in sweep.grid.spots().into_iter().enumerate() {
             let mut point = Point { spot, ..Point::default() };
             point.all.gbit_per_s = Some(10.0 + at as f64);

@@ -116,7 +116,10 @@ pub fn headings(sweep: &Sweep) -> Vec<String> {
     what.extend(params.bidirectional.then(|| "both ways".to_owned()));
     what.extend((params.shape == Shape::Striped).then(|| "striped over the rails".to_owned()));
     let mut lines = vec![
-        format!("sweep of {op} over {}, {name} and {}", host.transport, host.peer),
+        match &host.peer {
+            Some(peer) => format!("sweep of {op} over {}, {name} and {peer}", host.transport),
+            None => format!("sweep of {op} on {name}"),
+        },
         rails,
         what.join(", "),
     ];
@@ -125,6 +128,9 @@ pub fn headings(sweep: &Sweep) -> Vec<String> {
         .flatten()
         .collect();
     lines.push(machine.join(", "));
+    if host.simulated {
+        lines.push("SIMULATED: what these rails should do by their ceilings; nothing is measured".to_owned());
+    }
     if host.loopback {
         lines.push("LOOPBACK: the peer is this host, so no figure of the fabric".to_owned());
     }
@@ -184,7 +190,12 @@ fn missing(f: &mut Formatter<'_>, sweep: &Sweep) -> fmt::Result {
     );
     let names: Vec<&str> = kinds.iter().filter(|(_, missing)| *missing).map(|(name, _)| *name).collect();
     if !names.is_empty() && !sweep.points.is_empty() {
-        writeln!(f, "{NOT_THERE}: {}: these NICs have no readable counter of the kind", names.join(", "))?;
+        let why = if sweep.host.simulated {
+            "simulated NICs count nothing of the kind"
+        } else {
+            "these NICs have no readable counter of the kind"
+        };
+        writeln!(f, "{NOT_THERE}: {}: {why}", names.join(", "))?;
     }
     Ok(())
 }
@@ -218,14 +229,7 @@ fn bounds(f: &mut Formatter<'_>, sweep: &Sweep) -> fmt::Result {
     for point in &sweep.points {
         writeln!(f, "  {}: {}: {}", spot(point), point.bound.by, point.bound.because)?;
     }
-    let trips = sweep.facts.round_trips_us.iter().map(|(device, us)| format!("{device} {us:.2} us"));
-    let trips: Vec<String> = trips.collect();
-    match sweep.facts.round_trip_size_bytes {
-        Some(size) if !trips.is_empty() => {
-            writeln!(f, "round trip of a single READ of {}, median: {}", Size(size), trips.join(", "))
-        }
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 fn perftest(f: &mut Formatter<'_>, sweep: &Sweep) -> fmt::Result {
@@ -293,7 +297,7 @@ mod tests {
         let grid = Grid::new(&"1K..4K".parse().unwrap(), &[1, 4], &[1]).unwrap();
         let mut sweep = Sweep::new(Params { duration_s: Some(15.0), ..Params::default() }, 15.0, grid);
         sweep.host.hostname = Some("n1".to_owned());
-        sweep.host.peer = "n2".to_owned();
+        sweep.host.peer = Some("n2".to_owned());
         sweep.host.transport = "verbs".to_owned();
         sweep.host.rails = vec!["mlx5_0".to_owned(), "mlx5_1".to_owned()];
         let why = "not supported: this CPU or virtual machine has no such counter";
@@ -311,7 +315,12 @@ mod tests {
             point.all.nic = Nic { retransmits: Some(0), ..Nic::default() };
             for device in ["mlx5_0", "mlx5_1"] {
                 let row = point.all.clone();
-                point.rails.push(RailPoint { device: device.to_owned(), row, bound: point.bound.clone() });
+                point.rails.push(RailPoint {
+                    device: device.to_owned(),
+                    row,
+                    bound: point.bound.clone(),
+                    round_trip_us: None,
+                });
             }
             point.perftest = vec!["mlx5_0: on n2: ib_read_bw\nmlx5_0: here: ib_read_bw n2".to_owned()];
             sweep.add(point);

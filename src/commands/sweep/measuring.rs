@@ -1,9 +1,11 @@
 //! One load and its two samples.
 
+use crate::cli::LoadKnobs;
 use crate::peer::client::{Connected, connect};
-use crate::peer::{End, Ended, Target, perftest};
+use crate::peer::{End, Ended, Target, perftest, request};
 use crate::printable::tell;
 use crate::session::Stop;
+use crate::settings::Common;
 use anyhow::{Context, bail};
 use probes::counters::Sampler;
 use probes::load::{Params, RunningLoad};
@@ -19,14 +21,24 @@ const LOOK: Duration = Duration::from_millis(2);
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Where all points are measured.
-pub(super) struct Bench {
-    pub(super) root: Root,
-    pub(super) end: End,
-    pub(super) target: Target,
+pub(super) trait Bench {
+    /// One load, sampled at both ends of the window; `None` when it was told to stop meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// There was no load, or it ended before the window did.
+    fn measure(&self, params: &Params, window: Duration) -> anyhow::Result<Option<Measured>>;
+}
+
+/// The rails of this host and those of a peer.
+pub(super) struct Peer {
+    root: Root,
+    end: End,
+    target: Target,
     /// Told by signals.
-    pub(super) stop: Stop,
+    stop: Stop,
     /// Whether it was said who the peer is and which rails go together.
-    pub(super) introduced: Cell<bool>,
+    introduced: Cell<bool>,
 }
 
 /// What one load gave.
@@ -36,52 +48,23 @@ pub(super) struct Measured {
     pub(super) from: Frame,
     pub(super) to: Frame,
     pub(super) here: String,
-    pub(super) peer: String,
+    /// `None` in a simulation.
+    pub(super) peer: Option<String>,
     pub(super) perftest: Vec<String>,
     pub(super) failures: Vec<String>,
 }
 
-impl Bench {
-    /// Connects, warms up, and samples at both ends of the window; `None` when it was told to stop meanwhile.
-    pub(super) fn measure(&self, params: &Params, window: Duration) -> anyhow::Result<Option<Measured>> {
-        if self.stop.is_stopped() {
-            return Ok(None);
-        }
-        let asked = Params { duration_s: Some((window + GRACE).as_secs_f64()), ..params.clone() };
-        let mut connected = connect(self.end.clone(), self.target.clone(), asked)?;
-        if !self.introduced.replace(true) {
-            introduce(&connected);
-        }
-        let load = connected.take_load().context("a load can be watched once")?;
-        let mut topology = (*self.end.topology).clone();
-        let sampler = Sampler::open(&self.root, &mut topology);
-        let mut both_ends = Samples { root: &self.root, sampler, load: &*load, began: Instant::now() };
-        connected.go();
-        let both = self.both(&mut both_ends, Duration::try_from_secs_f64(params.warmup_s)?, window);
-        let failures = both_ends.load.failures();
-        drop(load);
-        let perftest = words(&mut connected, window);
-        let (here, peer) = (self.end.me.host.clone(), connected.agreed.peer.host.clone());
-        let ended = connected.finish();
-        if self.stop.is_stopped() {
-            return Ok(None);
-        }
-        match ended {
-            Ended::Lost(error) => return Err(anyhow::Error::new(error).context("the load was cut short")),
-            Ended::There(reason) => bail!("ended by the peer: {reason}"),
-            Ended::Here => {}
-        }
-        let Some((from, to)) = both else {
-            bail!(
-                "{}",
-                if failures.is_empty() {
-                    "no rail got to its measured time".to_owned()
-                } else {
-                    failures.join("\n")
-                }
-            );
-        };
-        Ok(Some(Measured { topology, from, to, here, peer, perftest, failures }))
+impl Peer {
+    /// The peer and the rails that the flags name.
+    ///
+    /// # Errors
+    ///
+    /// As [`request::target`] and [`End::of`].
+    pub(super) fn new(knobs: &LoadKnobs, common: &Common, stop: Stop) -> anyhow::Result<Self> {
+        let target = request::target(knobs).map_err(anyhow::Error::msg)?;
+        let (root, end) = End::of(common, knobs.gid_index)?;
+        let end = end.with_memory(knobs.memory)?;
+        Ok(Self { root, end, target, stop, introduced: Cell::new(false) })
     }
 
     /// The first sample when all rails are in their measured time, the second when the window is over.
@@ -110,6 +93,49 @@ impl Bench {
             }
         }
         Some((from, samples.take()))
+    }
+}
+
+impl Bench for Peer {
+    fn measure(&self, params: &Params, window: Duration) -> anyhow::Result<Option<Measured>> {
+        if self.stop.is_stopped() {
+            return Ok(None);
+        }
+        let asked = Params { duration_s: Some((window + GRACE).as_secs_f64()), ..params.clone() };
+        let mut connected = connect(self.end.clone(), self.target.clone(), asked)?;
+        if !self.introduced.replace(true) {
+            introduce(&connected);
+        }
+        let load = connected.take_load().context("a load can be watched once")?;
+        let mut topology = (*self.end.topology).clone();
+        let sampler = Sampler::open(&self.root, &mut topology);
+        let mut both_ends = Samples { root: &self.root, sampler, load: &*load, began: Instant::now() };
+        connected.go();
+        let both = self.both(&mut both_ends, Duration::try_from_secs_f64(params.warmup_s)?, window);
+        let failures = both_ends.load.failures();
+        drop(load);
+        let perftest = words(&mut connected, window);
+        let (here, peer) = (self.end.me.host.clone(), Some(connected.agreed.peer.host.clone()));
+        let ended = connected.finish();
+        if self.stop.is_stopped() {
+            return Ok(None);
+        }
+        match ended {
+            Ended::Lost(error) => return Err(anyhow::Error::new(error).context("the load was cut short")),
+            Ended::There(reason) => bail!("ended by the peer: {reason}"),
+            Ended::Here => {}
+        }
+        let Some((from, to)) = both else {
+            bail!(
+                "{}",
+                if failures.is_empty() {
+                    "no rail got to its measured time".to_owned()
+                } else {
+                    failures.join("\n")
+                }
+            );
+        };
+        Ok(Some(Measured { topology, from, to, here, peer, perftest, failures }))
     }
 }
 

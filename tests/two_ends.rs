@@ -219,6 +219,8 @@ fn each_end_may_have_its_data_in_a_gpu() {
         let server = Server::start(end("n2", "there"));
         let (report, _) = load_of(&server, in_gpu(end("n1", "here")), into_gpu);
         assert_eq!(report["load"]["errors"], serde_json::json!({}));
+        assert_eq!(report["load"]["gpu"], "0000:1c:00.0");
+        assert_eq!(report["load"]["threads"][1]["registered"], "dmabuf");
         server.stop();
 
         let server = Server::start(in_gpu(end("n2", "there")));

@@ -3,7 +3,10 @@
 use super::PerfRow;
 use super::number::{known, round};
 use crate::timeline::{Done, Measured, Timeline};
-use probes::model::{CpuSet, Latencies, Load, LoadOp, LoadOrigin, RailId, Worker, WorkerFrame, WorkerPhase};
+use probes::model::{
+    CpuSet, Latencies, Load, LoadOp, LoadOrigin, LoadTarget, RailId, Registered, Worker, WorkerFrame,
+    WorkerPhase,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -36,6 +39,8 @@ pub struct LoadBlock {
     pub cq_mod: Option<u32>,
     /// Memory that a rail's operations went over; null where it was re-used and stayed in the caches.
     pub working_set_bytes: Option<u64>,
+    /// GPU whose memory the data go to, or come from; null for the host's.
+    pub gpu: Option<String>,
     /// Outstanding READs of a queue pair.
     pub read_depth: Option<u32>,
     /// Threads; null for a described load.
@@ -101,6 +106,8 @@ pub struct ThreadRow {
     pub cpus: Option<CpuSet>,
     /// Node its buffer was bound to; null when it was not.
     pub buffer_node: Option<u32>,
+    /// How the memory of a GPU was made known to the device, `dmabuf` or `peermem`; null for the host's memory.
+    pub registered: Option<Registered>,
     /// Outstanding READs a queue pair.
     pub read_depth: Option<u32>,
     /// Payload of good completions, warm-up included.
@@ -157,6 +164,10 @@ impl LoadBlock {
             chain: load.chain,
             cq_mod: load.cq_mod,
             working_set_bytes: load.working_set_bytes,
+            gpu: match &load.target {
+                LoadTarget::Host => None,
+                LoadTarget::Gpu(name) => Some(name.clone()),
+            },
             read_depth: load.read_depth,
             workers: (load.origin == LoadOrigin::Ours).then_some(newest.workers.len()),
             place: load.place.clone(),
@@ -200,6 +211,7 @@ impl ThreadRow {
             phase: did.phase,
             cpus: asked.and_then(|worker| worker.cpus.clone()),
             buffer_node: asked.and_then(|worker| worker.buffer_node),
+            registered: asked.and_then(|worker| worker.registered),
             read_depth: asked.and_then(|worker| worker.read_depth),
             bytes: did.bytes,
             operations: did.operations,

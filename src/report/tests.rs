@@ -4,7 +4,7 @@ use crate::rules::{Limits, Severity};
 use crate::timeline::Timeline;
 use probes::model::{
     Frame, Gap, Gid, GidChoice, GidType, Hop, Latencies, LegFrame, Load, LoadOp, LoadOrigin, PerfFrame, Rail,
-    RailFrame, RailId, Simulation, Topology, Worker, WorkerFrame, WorkerPhase,
+    RailFrame, RailId, Registered, Simulation, Topology, Worker, WorkerFrame, WorkerPhase,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -61,6 +61,19 @@ fn a_load_of_ours_in_words() {
 fn a_load_of_ours_as_json() {
     let load = serde_json::to_value(loaded_report()).unwrap()["load"].clone();
     insta::assert_snapshot!(serde_json::to_string_pretty(&load).unwrap());
+}
+
+#[test]
+fn a_load_into_a_gpu_says_which_and_how_its_memory_was_registered() {
+    let mut report = loaded_report();
+    report.load.as_mut().unwrap().gpu = Some("gpu0".into());
+    // lines are broken between words
+    let words = |report: &super::Report| {
+        report.to_string().split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ")
+    };
+    assert!(words(&report).contains(", data in gpu0, "), "{report}");
+    report.load.as_mut().unwrap().threads[0].registered = Some(Registered::Dmabuf);
+    assert!(words(&report).contains(", data in gpu0 (dmabuf), "), "{report}");
 }
 
 /// Four seconds of READ over one rail, 49.02 GB/s of its wire.

@@ -4,7 +4,7 @@ use super::super::{HostBlock, LatencyRow, LoadBlock, PerfRow, Report};
 use super::MOST_LISTED;
 use super::wrap::Wrapped;
 use probes::model::{Gap, LoadOp, LoadOrigin, PERF_GROUPS, WorkerPhase};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Formatter};
 
 pub(super) fn write(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
@@ -102,6 +102,7 @@ fn of_load(load: &LoadBlock) -> String {
     );
     parts.extend(load.depth.map(|depth| format!("depth {depth}")));
     parts.extend(load.working_set_bytes.map(|set| format!("{} of memory a rail", bytes(set))));
+    parts.extend(load.gpu.as_ref().map(|gpu| in_gpu(gpu, load)));
     parts.extend(load.cq_mod.map(|requests| match requests {
         1 => "a completion for each".into(),
         several => format!("a completion for {several}"),
@@ -115,6 +116,16 @@ fn of_load(load: &LoadBlock) -> String {
         parts.extend(of_perf(&load.perf));
     }
     parts.join(", ")
+}
+
+/// `data in gpu0 (dmabuf)`.
+fn in_gpu(gpu: &str, load: &LoadBlock) -> String {
+    let ways: BTreeSet<&str> =
+        load.threads.iter().filter_map(|thread| Some(thread.registered?.word())).collect();
+    match ways.len() {
+        0 => format!("data in {gpu}"),
+        _ => format!("data in {gpu} ({})", ways.into_iter().collect::<Vec<_>>().join(", ")),
+    }
 }
 
 /// `latency p50 12.3, p99 40.1, p99.9 80.2 µs`.

@@ -166,6 +166,27 @@ fn a_gpu_is_where_its_node_is() {
 }
 
 #[test]
+fn data_of_our_own_load_in_a_far_gpu_are_said_to_be_the_gpus() {
+    let mut topology = machine();
+    topology.gpus = vec![Gpu { name: "gpu0".into(), numa_node: Some(1), ..Gpu::default() }];
+    let worker = Worker {
+        device: "mlx5_0".into(),
+        cpus: Some("0-3".parse().unwrap()),
+        buffer_node: Some(1),
+        ..Worker::default()
+    };
+    let load = Load {
+        origin: LoadOrigin::Ours,
+        target: LoadTarget::Gpu("gpu0".into()),
+        workers: vec![worker],
+        ..described(LoadOp::Read)
+    };
+    let found = found(&RULE, &topology, &Traffic { load: Some(load), ..Traffic::loaded(&[1.0, 1.0, 1.0]) });
+    assert_eq!(named(&found), ["cross-numa mlx5_0"]);
+    assert!(found[0].message.contains("its data belong to gpu0 on node 1"), "{}", found[0].message);
+}
+
+#[test]
 fn our_own_threads_are_judged_one_by_one() {
     let worker = |device: &str, cpus: &str, node: u32| Worker {
         device: device.into(),

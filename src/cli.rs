@@ -127,6 +127,12 @@ pub struct ServeArgs {
     /// Memory that is offered: host, or gpu:N (NVIDIA, N as CUDA counts)
     #[arg(long, default_value_t, value_name = "MEMORY")]
     pub memory: Memory,
+    /// Clients served at a time, each with buffers of its own
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub max_clients: u8,
+    /// Serve only who knows the secret in FILE (16 bytes or more, not readable for others); it is never sent
+    #[arg(long, value_name = "FILE")]
+    pub token: Option<PathBuf>,
     /// Flags that most commands share.
     #[command(flatten)]
     pub common: Common,
@@ -184,6 +190,9 @@ pub struct LoadKnobs {
     /// TCP port of PEER's `railscope serve`, instead of PEER:PORT
     #[arg(short = 'p', long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
+    /// Show PEER that this end knows the secret in FILE, and have it show the same; it is never sent
+    #[arg(long, value_name = "FILE")]
+    pub token: Option<PathBuf>,
     /// Send queue depth per queue pair
     #[arg(short = 't', long, default_value_t = 128, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub depth: u32,

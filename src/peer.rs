@@ -27,18 +27,22 @@ pub mod message;
 pub mod offer;
 pub mod perftest;
 mod plan;
+mod proving;
 pub mod request;
+mod seats;
 pub mod server;
 pub mod signals;
 mod subnet;
 mod target;
 #[cfg(test)]
 mod tests;
+mod token;
 mod traffic;
 mod wire;
 
 pub use agreement::Agreed;
 pub use attendance::Ended;
-pub use end::End;
+pub use end::{Door, End};
 pub use error::PeerError;
 pub use target::Target;
+pub use token::Token;

@@ -11,7 +11,7 @@ use railscope::peer::link::Timing;
 use railscope::peer::message::Hello;
 use railscope::peer::offer::offers;
 use railscope::peer::server::{Say, listen, serve};
-use railscope::peer::{End, Ended, Target};
+use railscope::peer::{Door, End, Ended, Target};
 use railscope::report;
 use railscope::rules::Limits;
 use railscope::session::{Live, Stop};
@@ -78,6 +78,7 @@ fn end(host: &str, boot_id: &str) -> End {
         engine: Arc::new(Verbs),
         timing: Timing::default(),
         gpu: None,
+        door: Door::default(),
     }
 }
 

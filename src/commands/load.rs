@@ -3,7 +3,7 @@
 use super::watch;
 use crate::cli::{Carrier, LoadArgs};
 use crate::peer::client::{Connected, connect};
-use crate::peer::{End, Ended, perftest, request};
+use crate::peer::{Door, End, Ended, perftest, request};
 use crate::printable::tell;
 use crate::session::{self, DEFAULT_EVERY, FrameSource, Gentle, Live, Stop};
 use crate::settings::FailOn;
@@ -29,6 +29,7 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     }
     let target = request::target(&args.knobs).map_err(anyhow::Error::msg)?;
     let params = request::params(&args).map_err(anyhow::Error::msg)?;
+    let door = Door::with_token(args.knobs.token.as_deref()).map_err(anyhow::Error::msg)?;
     let common = args.common.with_config()?;
     ensure!(common.steps.is_none(), "--steps: counters that are stepped cannot be loaded");
     if let Some(file) = &common.record {
@@ -36,7 +37,8 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
         ensure!(!file.exists(), "{}: is there already; choose another name", file.display());
     }
     let (root, end) = End::of(&common, args.knobs.gid_index)?;
-    let end = end.with_memory(params.memory)?;
+    let mut end = end.with_memory(params.memory)?;
+    end.door = door;
     let topology = (*end.topology).clone();
     let mut connected = connect(end, target, params)?;
     for line in introduction(&connected).into_iter().chain(request::cold_words(&args.knobs)) {

@@ -3,7 +3,7 @@
 use crate::cli::ServeArgs;
 use crate::peer::server::{Say, listen, serve};
 use crate::peer::signals::Signals;
-use crate::peer::{End, invitation};
+use crate::peer::{Door, End, invitation};
 use crate::printable::Printable;
 use anyhow::{Context, ensure};
 use std::io::Write;
@@ -22,8 +22,10 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     {
         ensure!(!given, "{flag}: `serve` measures nothing; use it with `railscope load` on the other host");
     }
+    let door = Door::with_token(args.token.as_deref()).map_err(anyhow::Error::msg)?;
     let (_, end) = End::of(&common, None)?;
-    let end = end.with_memory(args.memory)?;
+    let mut end = end.with_memory(args.memory)?;
+    end.door = Door { max_clients: usize::from(args.max_clients), ..door };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -61,6 +63,12 @@ fn greeting(end: &End, listening: std::net::SocketAddr) -> Vec<String> {
     lines.extend(
         invitation::lines(listening, &addresses, &netdevs).into_iter().map(|line| format!("  {line}")),
     );
+    if end.door.token.is_some() {
+        lines.push("with --token FILE, a file with the same secret".to_owned());
+    }
+    if end.door.max_clients > 1 {
+        lines.push(format!("up to {} clients at a time", end.door.max_clients));
+    }
     lines.push("Ctrl-C ends it".to_owned());
     lines
 }

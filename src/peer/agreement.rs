@@ -9,6 +9,7 @@ use super::link::{Link, printable};
 use super::matching::{Matching, matching};
 use super::message::{Hello, Message, Plan};
 use super::offer::{Offer, listed};
+use super::proving::answer;
 use super::target::Target;
 use crate::GENERATED_BY;
 use crate::settings::Size;
@@ -139,7 +140,8 @@ async fn agree(
 ) -> Result<(Agreed, Arc<dyn Traffic>), PeerError> {
     let limit = link.timing().answer;
     link.send(Message::Hello(end.me.clone())).await?;
-    let peer = match link.next_within(limit, "its name").await? {
+    let first = link.next_within(limit, "its name").await?;
+    let peer = match answer(link, end, first).await? {
         Message::Hello(hello) => {
             Hello { host: printable(&hello.host), version: printable(&hello.version), ..hello }
         }

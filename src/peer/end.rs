@@ -4,6 +4,7 @@ use super::engine::{Engine, Verbs};
 use super::link::Timing;
 use super::message::Hello;
 use super::offer::{Offer, offers};
+use super::token::Token;
 use crate::session;
 use crate::settings::Common;
 use probes::addresses::addresses;
@@ -11,7 +12,34 @@ use probes::ffi::cuda::Facts;
 use probes::load::{Memory, gpu_facts};
 use probes::model::Topology;
 use probes::root::Root;
+use std::path::Path;
 use std::sync::Arc;
+
+/// Who may come in.
+#[derive(Clone, Debug)]
+pub struct Door {
+    /// The secret that both ends must know; `None`: everybody may.
+    pub token: Option<Token>,
+    /// Clients that a server serves at a time.
+    pub max_clients: usize,
+}
+
+impl Default for Door {
+    fn default() -> Self {
+        Self { token: None, max_clients: 1 }
+    }
+}
+
+impl Door {
+    /// The door with the token of a file, where one was named.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, others may read it, or it holds no secret.
+    pub fn with_token(file: Option<&Path>) -> Result<Self, String> {
+        Ok(Self { token: file.map(Token::read).transpose()?, ..Self::default() })
+    }
+}
 
 /// One end of a load.
 #[derive(Clone)]
@@ -28,9 +56,17 @@ pub struct End {
     pub timing: Timing,
     /// GPU in whose memory the data of this end lie; `None`: they lie in the host's.
     pub gpu: Option<Facts>,
+    /// Who may come in.
+    pub door: Door,
 }
 
 impl End {
+    /// Size of the memory in which the data of this end lie, the host's or a GPU's; `None` is unknown.
+    #[must_use]
+    pub fn memory_bytes(&self) -> Option<u64> {
+        self.gpu.as_ref().map_or(self.topology.host.memory_bytes, |gpu| Some(gpu.memory_bytes))
+    }
+
     /// This host, or the copied tree that the flags name, with the rails of `--rails`.
     ///
     /// # Errors
@@ -48,6 +84,7 @@ impl End {
             engine: Arc::new(Verbs),
             timing: Timing::default(),
             gpu: None,
+            door: Door::default(),
         };
         Ok((root, end))
     }

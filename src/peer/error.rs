@@ -125,7 +125,8 @@ pub enum PeerError {
     },
     /// The server has another client.
     #[error(
-        "{peer} is busy: it serves {with} since {for_s} s; one client at a time, try again when it is done"
+        "{peer} is busy: it serves {with} since {for_s} s; try again when it is done, or start it with more \
+         --max-clients"
     )]
     Busy {
         /// Address and port, or host.
@@ -159,6 +160,12 @@ pub enum PeerError {
         /// Each rail with what stands in the way.
         reasons: String,
     },
+    /// The token is missing or wrong.
+    #[error("{0}")]
+    Token(String),
+    /// The system gives no random bytes.
+    #[error("/dev/urandom: {0}: no token can be shown without random bytes")]
+    NoRandom(io::Error),
     /// The parameters do not fit the rails or our bounds.
     #[error("{0}")]
     BadPlan(String),
@@ -180,6 +187,8 @@ impl PeerError {
         matches!(
             self,
             Self::BadPlan(_)
+                | Self::Token(_)
+                | Self::NoRandom(_)
                 | Self::Rails(_)
                 | Self::NothingMatches { .. }
                 | Self::OutOfTurn { .. }

@@ -1,6 +1,6 @@
 //! A host of two rails and an engine that moves nothing, for tests.
 
-use super::end::End;
+use super::end::{Door, End};
 use super::engine::{Engine, Opened, Traffic};
 use super::link::Timing;
 use super::message::Hello;
@@ -56,6 +56,7 @@ pub(super) fn end_with(host: &str, number: u8, engine: Arc<Fake>) -> End {
         engine: Arc::new(Shared(engine)),
         timing: Timing::default(),
         gpu: None,
+        door: Door::default(),
     }
 }
 

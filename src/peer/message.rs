@@ -3,6 +3,7 @@
 //! ```text
 //! client (load)                        server (serve)
 //!   greeting  ─────────────────────────▶ ◀── greeting     one line of text, in every version
+//!   (Challenge and Proof of `token` come between the two Hello, where the server has one)
 //!   Hello     ─────────────────────────▶ ◀── Hello, or Busy
 //!                                        ◀── Rails
 //!   Plan      ─────────────────────────▶                  which rails, which parameters
@@ -75,6 +76,19 @@ pub struct Plan {
 pub enum Message {
     /// Who speaks.
     Hello(Hello),
+    /// The server wants to see that the client knows its token.
+    Challenge {
+        /// Random bytes, hexadecimal.
+        nonce: String,
+    },
+    /// This end knows the token.
+    Proof {
+        /// Random bytes of the client, hexadecimal; `None` of the server.
+        #[serde(default)]
+        nonce: Option<String>,
+        /// What only who knows it can compute, hexadecimal.
+        proof: String,
+    },
     /// The server has another client.
     Busy {
         /// Its host.
@@ -140,6 +154,8 @@ impl Message {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Hello(_) => "hello",
+            Self::Challenge { .. } => "challenge",
+            Self::Proof { .. } => "proof",
             Self::Busy { .. } => "busy",
             Self::Rails { .. } => "rails",
             Self::Plan(_) => "plan",

@@ -104,6 +104,12 @@ impl Plan {
         self.check_rails(offers).and_then(|()| self.check_params()).map_err(PeerError::BadPlan)
     }
 
+    /// Bytes of all buffers of one end.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.params.bytes_per_rail().saturating_mul(self.lines.len() as u64)
+    }
+
     /// Checks that the buffers of an end leave the memory they lie in, the host's or a GPU's, at least half empty.
     ///
     /// # Errors
@@ -118,8 +124,7 @@ impl Plan {
 
     fn check_memory_of(&self, owner: &str, there_are_bytes: Option<u64>) -> Result<(), PeerError> {
         let params = &self.params;
-        let each = params.bytes_per_rail();
-        let bytes = each.saturating_mul(self.lines.len() as u64);
+        let bytes = self.bytes();
         match there_are_bytes {
             Some(all) if bytes > all / 2 => Err(PeerError::BadPlan(format!(
                 "{} rails x {} need {:.1} GB of the {:.1} GB {owner} has: ask for fewer queue pairs, smaller \

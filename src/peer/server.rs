@@ -1,4 +1,4 @@
-//! `serve`: one client at a time, until told to stop.
+//! `serve`: one client at a time, or as many as it is told, until told to stop.
 
 use super::end::End;
 use super::error::PeerError;
@@ -6,9 +6,11 @@ use super::joining::join;
 use super::link::{Link, printable};
 use super::message::{Hello, Message, Plan, Progress};
 use super::offer::listed;
+use super::proving::ask;
+use super::seats::{Full, Seat, Seats};
 use probes::load::{Role, Transport};
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -39,7 +41,8 @@ pub async fn listen(address: SocketAddr) -> Result<TcpListener, PeerError> {
 /// when that one has let go.
 pub async fn serve(listener: TcpListener, end: End, say: Say, stopped: impl Future<Output = &'static str>) {
     let (ending, ended) = watch::channel(None);
-    let server = Server { end: Arc::new(end), say, place: Arc::default(), ended };
+    let seats = Seats::new(end.door.max_clients);
+    let server = Server { end: Arc::new(end), say, seats, ended };
     let mut clients = JoinSet::new();
     tokio::pin!(stopped);
     loop {
@@ -70,27 +73,8 @@ pub async fn serve(listener: TcpListener, end: End, say: Say, stopped: impl Futu
 struct Server {
     end: Arc<End>,
     say: Say,
-    place: Arc<Mutex<Option<Guest>>>,
+    seats: Seats,
     ended: watch::Receiver<Option<&'static str>>,
-}
-
-/// The client that is being served.
-struct Guest {
-    name: String,
-    since: Instant,
-}
-
-/// Frees the place of a client when it goes.
-struct Seat(Arc<Mutex<Option<Guest>>>);
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        *lock(&self.0) = None;
-    }
-}
-
-fn lock(place: &Mutex<Option<Guest>>) -> MutexGuard<'_, Option<Guest>> {
-    place.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Server {
@@ -135,17 +119,17 @@ impl Server {
         };
         let host = printable(&hello.host);
         link.rename(format!("{host} ({})", address.ip().to_canonical()));
-        let Some(seat) = self.take_seat(link.peer()) else {
-            let (with, for_s) = {
-                let place = lock(&self.place);
-                place.as_ref().map_or((String::new(), 0), |g| (g.name.clone(), g.since.elapsed().as_secs()))
-            };
-            self.tell(&format!("{}: turned away, busy with {with}", link.peer()));
-            return link.send(Message::Busy { with, for_s }).await;
+        ask(link, &self.end).await?;
+        let seat = match self.seats.take(link.peer()) {
+            Ok(seat) => seat,
+            Err(Full { with, for_s }) => {
+                self.tell(&format!("{}: turned away, busy with {with}", link.peer()));
+                return link.send(Message::Busy { with, for_s }).await;
+            }
         };
         let mut ended = self.ended.clone();
         let (plan, traffic) = tokio::select! {
-            joined = self.negotiate(link, &hello) => joined?,
+            joined = self.negotiate(link, &hello, &seat) => joined?,
             reason = stopped(&mut ended) => return Err(PeerError::StoppedHere(reason)),
         };
         let done = self.watch(link, &plan, &mut ended).await;
@@ -158,20 +142,12 @@ impl Server {
         done
     }
 
-    fn take_seat(&self, name: &str) -> Option<Seat> {
-        let mut place = lock(&self.place);
-        if place.is_some() {
-            return None;
-        }
-        *place = Some(Guest { name: name.to_owned(), since: Instant::now() });
-        Some(Seat(self.place.clone()))
-    }
-
     /// From `hello` to `go`.
     async fn negotiate(
         &self,
         link: &mut Link,
         hello: &Hello,
+        seat: &Seat,
     ) -> Result<(Plan, Arc<dyn super::engine::Traffic>), PeerError> {
         let limit = link.timing().answer;
         link.send(Message::Hello(self.end.me.clone())).await?;
@@ -182,6 +158,7 @@ impl Server {
         };
         plan.check(&self.end.offers)?;
         plan.check_memory(&self.end)?;
+        seat.claim(plan.bytes(), self.end.memory_bytes()).map_err(PeerError::BadPlan)?;
         let is_here = self.end.me.is_same_machine(hello) == Some(true);
         let here = if is_here { " (this machine: loopback, no fabric)" } else { "" };
         let rails: Vec<&str> = plan.ports(Role::Target).map(|p| p.device.as_str()).collect();

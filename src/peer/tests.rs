@@ -6,9 +6,11 @@ use super::engine::Traffic;
 use super::error::PeerError;
 use super::fake::{self, Fake};
 use super::link::Link;
+use super::message::{Hello, Message};
 use super::server::{listen, serve};
 use super::target::Target;
-use super::{End, server::Say};
+use super::token::Token;
+use super::{Door, End, server::Say};
 use probes::load::Params;
 use std::future::pending;
 use std::net::SocketAddr;
@@ -31,8 +33,12 @@ struct Served {
 
 impl Served {
     async fn new() -> Self {
+        Self::behind(Door::default()).await
+    }
+
+    async fn behind(door: Door) -> Self {
         let engine = Arc::new(Fake::default());
-        let end = fake::end_with("n2", 2, engine.clone());
+        let end = End { door, ..fake::end_with("n2", 2, engine.clone()) };
         let listener = listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = listener.local_addr().unwrap();
         let said = Arc::new(Mutex::new(Vec::new()));
@@ -275,4 +281,78 @@ async fn a_port_in_use_is_one_clear_line() {
         "{error}"
     );
     assert!(error.contains("choose a port with --listen ADDR:PORT"), "{error}");
+}
+
+/// A door with this secret.
+fn door(secret: &str) -> Door {
+    Door { token: Some(Token::new(secret.as_bytes().to_vec()).unwrap()), ..Door::default() }
+}
+
+/// A client with this door.
+fn visitor(door: Door) -> End {
+    End { door, ..fake::end("n1", 1) }
+}
+
+#[tokio::test]
+async fn both_ends_with_one_token_agree() {
+    let server = Served::behind(door("0123456789abcdef")).await;
+    let (_link, agreed, _traffic) = server.join(&visitor(door("0123456789abcdef"))).await.unwrap();
+    assert_eq!(agreed.plan.lines.len(), 2);
+}
+
+#[tokio::test]
+async fn a_client_without_the_token_is_one_line_on_both_ends() {
+    let server = Served::behind(door("0123456789abcdef")).await;
+    let error = server.join(&visitor(Door::default())).await.err().unwrap().to_string();
+    assert!(error.contains("serves only who knows its token: give --token FILE"), "{error}");
+    let error = server.join(&visitor(door("fedcba9876543210"))).await.err().unwrap().to_string();
+    assert!(error.contains("the token of the client is not the one that this `railscope serve`"), "{error}");
+    let lines = server.stop().await;
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].starts_with("n1 (127.0.0.1) says: ") && lines[0].contains("--token FILE"), "{lines:?}");
+    assert!(lines[1].starts_with("n1 (127.0.0.1): the token of the client is not the one"), "{lines:?}");
+}
+
+#[tokio::test]
+async fn a_client_with_a_token_does_not_trust_a_server_without() {
+    let server = Served::new().await;
+    let error = server.join(&visitor(door("0123456789abcdef"))).await.err().unwrap().to_string();
+    assert!(
+        error.contains("was started without --token, so it cannot show that it knows this one"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn who_leaves_the_proof_out_or_sends_the_challenge_back_learns_no_rail() {
+    let server = Served::behind(door("0123456789abcdef")).await;
+    for trick in 0..2 {
+        let stream = TcpStream::connect(server.address).await.unwrap();
+        let mut link = Link::greet(stream, "n2".to_owned(), fake::end("x", 9).timing).await.unwrap();
+        let me = Hello { host: "x".to_owned(), version: "0.1.0".to_owned(), boot_id: None };
+        link.send(Message::Hello(me)).await.unwrap();
+        let Message::Challenge { nonce } = link.next().await.unwrap() else { panic!("it asks first") };
+        let answer = match trick {
+            0 => Message::Ready,
+            _ => Message::Proof { nonce: Some(nonce.clone()), proof: nonce },
+        };
+        link.send(answer).await.unwrap();
+        let said = link.next().await.unwrap_err();
+        assert!(matches!(said, PeerError::Refused { .. }), "{said}");
+    }
+    assert_eq!(server.engine.alive.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn several_clients_are_served_at_a_time_where_that_was_asked_for() {
+    let server = Served::behind(Door { max_clients: 2, ..Door::default() }).await;
+    let first = server.join(&fake::end("n1", 1)).await.unwrap();
+    let (link, _, traffic) = server.join(&fake::end("n3", 3)).await.unwrap();
+    let error = server.join(&fake::end("n4", 4)).await.err().unwrap().to_string();
+    assert!(error.contains("it serves n1 (127.0.0.1), n3 (127.0.0.1) since 0 s"), "{error}");
+    let (attended, finish) = run(link, traffic);
+    finish.send(()).unwrap();
+    attended.await.unwrap();
+    let _third = server.join(&fake::end("n4", 4)).await.unwrap();
+    drop(first);
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::LoadKnobs;
 use crate::peer::client::{Connected, connect};
-use crate::peer::{End, Ended, Target, perftest, request};
+use crate::peer::{Door, End, Ended, Target, perftest, request};
 use crate::printable::tell;
 use crate::session::Stop;
 use crate::settings::Common;
@@ -63,7 +63,8 @@ impl Peer {
     pub(super) fn new(knobs: &LoadKnobs, common: &Common, stop: Stop) -> anyhow::Result<Self> {
         let target = request::target(knobs).map_err(anyhow::Error::msg)?;
         let (root, end) = End::of(common, knobs.gid_index)?;
-        let end = end.with_memory(knobs.memory)?;
+        let mut end = end.with_memory(knobs.memory)?;
+        end.door = Door::with_token(knobs.token.as_deref()).map_err(anyhow::Error::msg)?;
         Ok(Self { root, end, target, stop, introduced: Cell::new(false) })
     }
 

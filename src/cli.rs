@@ -227,6 +227,9 @@ pub struct LoadKnobs {
     /// Memory of this end's data: host, or gpu:N (NVIDIA, N as CUDA counts)
     #[arg(long, default_value_t, value_name = "MEMORY")]
     pub memory: Memory,
+    /// Most payload per rail, GB/s; default: as much as goes
+    #[arg(long, value_name = "GB/s")]
+    pub rate: Option<f64>,
     /// Time at the start that is not measured; 0s for none
     #[arg(long, value_parser = Period::or_none, default_value = "2s", value_name = "DURATION")]
     pub warmup: Period,

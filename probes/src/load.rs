@@ -11,6 +11,7 @@
 //! before it allocates anything, owns all of its verbs objects, and spins in `drive()`. Nothing is shared between
 //! threads but the phase they are in.
 
+mod cap;
 mod connect;
 mod control;
 mod counts;

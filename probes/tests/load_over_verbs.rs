@@ -188,6 +188,24 @@ fn workers_of_a_rail_share_its_queue_pairs_and_fail_alone() {
 }
 
 #[test]
+fn a_rate_is_not_exceeded() {
+    over_the_stand_in("a_rate_is_not_exceeded", &[], || {
+        let params = Params { rate_gb_per_s: Some(0.01), workers: 2, ..params() };
+        let (_target, reader) = connected(&params);
+        let start = Instant::now();
+        run_until(&reader, 500);
+        let most = start.elapsed().as_secs_f64() * 0.01e9;
+        for rail in BOTH {
+            let workers = reader.workers().into_iter().filter(|worker| worker.rail == Some(rail));
+            let bytes: u64 = workers.map(|worker| worker.bytes).sum();
+            // beyond the rate: what two queues hold when the clock starts and when it stops
+            assert!((bytes as f64) < most + 4.0 * 16.0 * 4096.0, "{bytes} of {most}");
+        }
+        assert_eq!(reader.load().rate_gb_per_s, Some(0.01));
+    });
+}
+
+#[test]
 fn a_working_set_is_gone_over_and_checked() {
     over_the_stand_in("a_working_set_is_gone_over_and_checked", &[], || {
         // 300 places in all, uneven shares of them, and messages that are no multiple of a cache line

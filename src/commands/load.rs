@@ -100,6 +100,10 @@ fn simulated(args: LoadArgs) -> anyhow::Result<ExitCode> {
         args.knobs.peer.is_none() && args.knobs.port.is_none(),
         "--transport sim: nobody is at the other end; leave PEER and --port out"
     );
+    ensure!(
+        args.knobs.rate.is_none() && args.knobs.working_set == "hot",
+        "--rate and --working-set: --transport sim knows neither; leave them out"
+    );
     ensure!(args.operations.is_none(), "--operations (-n): --transport sim runs for a time; give --for");
     ensure!(
         args.knobs.memory == Memory::Host,

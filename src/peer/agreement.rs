@@ -76,6 +76,9 @@ impl Agreed {
         let Gpus { ours, theirs } = &self.gpus;
         lines.extend(ours.as_ref().map(|gpu| format!("data here: in the memory of {gpu}")));
         lines.extend(theirs.as_ref().map(|gpu| format!("data of {host}: in the memory of its {gpu}")));
+        if let Some(rate) = params.rate_gb_per_s {
+            lines.push(format!("at most {rate} GB/s a rail: what is found is not what the rails can do"));
+        }
         let (chain, signal) = params.chain_and_signal();
         lines.push(format!("{chain} requests a doorbell, a completion for {signal}, whatever the size"));
         if params.traffic_class != 0 {

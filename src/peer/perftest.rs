@@ -68,6 +68,10 @@ fn common(
     if params.chain.is_some() && chain > 1 && chain.is_multiple_of(signal) {
         let _ = write!(words, " -l {chain}");
     }
+    if let Some(rate) = params.rate_gb_per_s {
+        // its g are 10^9 bits
+        let _ = write!(words, " --rate_limit {} --rate_units g --rate_limit_type SW", rate * 8.0);
+    }
     if params.traffic_class != 0 {
         let _ = write!(words, " --tclass {}", params.traffic_class);
     }
@@ -179,9 +183,21 @@ mod tests {
         let params = Params { operations: Some(1001), ..Params::default() };
         let counted = commands(&agreed(params), &[]);
         assert!(counted[0].contains(" -n 251 --report_gbits 192.168.0.2"), "{}", counted[0]);
-        let params = Params { chain: Some(8), cq_mod: Some(4), traffic_class: 106, ..Params::default() };
+        let params = Params {
+            chain: Some(8),
+            cq_mod: Some(4),
+            traffic_class: 106,
+            rate_gb_per_s: Some(0.5),
+            ..Params::default()
+        };
         let chained = commands(&agreed(params), &[]);
-        assert!(chained[0].contains(" -u 14 -Q 4 -l 8 --tclass 106 -m 4096 "), "{}", chained[0]);
+        assert!(
+            chained[0].contains(
+                " -u 14 -Q 4 -l 8 --rate_limit 4 --rate_units g --rate_limit_type SW --tclass 106 -m 4096 "
+            ),
+            "{}",
+            chained[0]
+        );
         assert!(found[0].contains(" --run_infinitely --report_gbits 192.168.0.2"), "{}", found[0]);
     }
 }

@@ -18,9 +18,16 @@ const MOST_DEPTH: u32 = 16384;
 const MOST_READ_DEPTH: u32 = 255;
 /// Largest message of a queue pair, IBTA 1.4 section 9.7.3.
 const MOST_SIZE_BYTES: u64 = 1 << 31;
+/// More than any rail moves.
+pub(super) const MOST_RATE_GB_PER_S: f64 = 10_000.0;
 /// More than any host has; what this one has is looked at too.
 const MOST_WORKING_SET_BYTES: u64 = 1 << 44;
 const PATH_MTUS: [u32; 5] = [256, 512, 1024, 2048, 4096];
+
+/// Whether a rail can be held to this rate.
+pub(super) fn rate_is_possible(gb_per_s: f64) -> bool {
+    gb_per_s > 0.0 && gb_per_s <= MOST_RATE_GB_PER_S
+}
 
 impl Plan {
     /// The plan for rails that go together.
@@ -188,6 +195,9 @@ impl Plan {
         if let WorkingSet::Bytes(bytes) = p.working_set {
             within("working set", bytes, MOST_WORKING_SET_BYTES)?;
         }
+        if let Some(rate) = p.rate_gb_per_s.filter(|rate| !rate_is_possible(*rate)) {
+            return Err(format!("rate {rate} GB/s: above 0 and up to {MOST_RATE_GB_PER_S} are possible"));
+        }
         within("read depth", p.read_depth.unwrap_or(1).into(), MOST_READ_DEPTH.into())?;
         p.check_transport()?;
         within("operations", p.operations.unwrap_or(1), u64::MAX)?;
@@ -314,6 +324,10 @@ mod tests {
         assert_eq!(
             said(|p| p.params.working_set = WorkingSet::Bytes(u64::MAX)),
             "working set 18446744073709551615: 1 to 17592186044416 are possible"
+        );
+        assert_eq!(
+            said(|p| p.params.rate_gb_per_s = Some(-1.0)),
+            "rate -1 GB/s: above 0 and up to 10000 are possible"
         );
         assert_eq!(said(|p| p.params.chain = Some(0)), "chain 0: 1 to 16384 are possible");
         assert_eq!(

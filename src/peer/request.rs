@@ -1,6 +1,6 @@
 //! What was typed after `railscope load`, as parameters of a load.
 
-use super::plan::too_few_qps;
+use super::plan::{MOST_RATE_GB_PER_S, rate_is_possible, too_few_qps};
 use super::target::Target;
 use crate::cli::{Carrier, LoadArgs, LoadKnobs};
 use crate::settings::Size;
@@ -49,6 +49,7 @@ pub fn knobs(args: &LoadKnobs) -> Result<Params, String> {
         timeout: args.timeout,
         traffic_class: args.tclass,
         place: place(&args.place)?,
+        rate_gb_per_s: args.rate.map(rate).transpose()?,
         working_set: working_set(&args.working_set, last_level_bytes(&Root::live()))?,
         memory: args.memory,
         gid_index: args.gid_index,
@@ -74,6 +75,15 @@ pub fn target(args: &LoadKnobs) -> Result<Target, String> {
         }
         Some(port) => Ok(Target { port, ..target }),
         None => Ok(target),
+    }
+}
+
+/// A rate as typed, GB/s.
+fn rate(gb_per_s: f64) -> Result<f64, String> {
+    if rate_is_possible(gb_per_s) {
+        Ok(gb_per_s)
+    } else {
+        Err(format!("--rate {gb_per_s}: GB/s per rail, above 0 and up to {MOST_RATE_GB_PER_S}"))
     }
 }
 
@@ -228,6 +238,14 @@ mod tests {
             target("n2:9000 -p 9001").unwrap_err(),
             "n2:9000 and --port (-p) 9001: both name the port of the peer; give one"
         );
+    }
+
+    #[test]
+    fn a_rate_is_more_than_nothing() {
+        assert_eq!(asked("--rate 2.5").unwrap().rate_gb_per_s, Some(2.5));
+        for bad in ["0", "-1", "inf", "NaN", "1e9"] {
+            assert!(asked(&format!("--rate={bad}")).unwrap_err().contains("GB/s per rail, above 0"), "{bad}");
+        }
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub struct LoadBlock {
     pub working_set_bytes: Option<u64>,
     /// GPU whose memory the data go to, or come from; null for the host's.
     pub gpu: Option<String>,
+    /// Most payload per rail that was asked for, GB/s; null: as much as went.
+    pub rate_gb_per_s: Option<f64>,
     /// Outstanding READs of a queue pair.
     pub read_depth: Option<u32>,
     /// Threads; null for a described load.
@@ -163,6 +165,7 @@ impl LoadBlock {
             depth: load.depth,
             chain: load.chain,
             cq_mod: load.cq_mod,
+            rate_gb_per_s: known(load.rate_gb_per_s),
             working_set_bytes: load.working_set_bytes,
             gpu: match &load.target {
                 LoadTarget::Host => None,

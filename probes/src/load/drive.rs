@@ -58,7 +58,7 @@ pub(super) fn drive(
         }
         let pumped = transport.pump()?;
         worker.counts.add(pumped);
-        if pumped.empty_polls == 0 {
+        if pumped.operations > 0 {
             empty_polls = 0;
             if seen == WorkerPhase::Measuring {
                 left = left.saturating_sub(pumped.operations);

@@ -233,6 +233,7 @@ impl Opening {
             depth: Some(self.params.depth),
             chain: Some(chain),
             cq_mod: Some(cq_mod),
+            rate_gb_per_s: self.params.rate_gb_per_s,
             working_set_bytes: self.params.working_set.bytes(),
             read_depth: depths.min().filter(|_| is_read),
             device_read_depth: device_depths.min().filter(|_| is_read),

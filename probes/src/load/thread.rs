@@ -1,5 +1,6 @@
 //! The life of one thread of a load.
 
+use super::cap::Capped;
 use super::connect::{ConnectedRail, Traffic};
 use super::control::{Control, Worker, lock};
 use super::drive::{Idle, drive};
@@ -132,7 +133,11 @@ fn carry(
             return WorkerPhase::Done;
         }
     };
-    let end = drive(&mut *transport, control, worker, idle, params.share_of_operations());
+    let share = params.share_of_operations();
+    let end = match params.rate_gb_per_s {
+        None => drive(&mut *transport, control, worker, idle, share),
+        Some(rate) => drive(&mut Capped::new(&mut *transport, rate), control, worker, idle, share),
+    };
     if let Some(meter) = &mut *lock(&worker.meter) {
         meter.finish();
     }

@@ -45,7 +45,9 @@ impl Unit {
                 WorkingSet::Bytes(bytes / u64::from(params.qps.max(1)) * u64::from(self.qps))
             }
         };
-        Params { qps: self.qps, working_set, ..params.clone() }
+        let share = f64::from(self.qps) / f64::from(params.qps.max(1));
+        let rate_gb_per_s = params.rate_gb_per_s.map(|rate| rate * share);
+        Params { qps: self.qps, working_set, rate_gb_per_s, ..params.clone() }
     }
 
     /// Names the worker in an error that names the rail, where the rail has several.

@@ -122,6 +122,9 @@ pub struct Load {
     /// Memory that a rail's operations go over, bytes; `None`: re-used, so that it stays in the caches.
     #[serde(default)]
     pub working_set_bytes: Option<u64>,
+    /// Most payload per rail that was asked for, GB/s; `None`: as much as goes.
+    #[serde(default)]
+    pub rate_gb_per_s: Option<f64>,
     /// Outstanding READs per queue pair in use (the smallest over the rails).
     pub read_depth: Option<u32>,
     /// Outstanding READs the device could do.

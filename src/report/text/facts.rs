@@ -103,6 +103,7 @@ fn of_load(load: &LoadBlock) -> String {
     parts.extend(load.depth.map(|depth| format!("depth {depth}")));
     parts.extend(load.working_set_bytes.map(|set| format!("{} of memory a rail", bytes(set))));
     parts.extend(load.gpu.as_ref().map(|gpu| in_gpu(gpu, load)));
+    parts.extend(load.rate_gb_per_s.map(|rate| format!("HELD to {rate} GB/s a rail")));
     parts.extend(load.cq_mod.map(|requests| match requests {
         1 => "a completion for each".into(),
         several => format!("a completion for {several}"),

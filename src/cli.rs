@@ -265,10 +265,20 @@ What is not known is null, never 0.
 
 Exit codes: 0 every point was measured, 1 a rail failed at one of them, 2 points are missing (the reason is on stderr)."#;
 
+/// A sweep that was published, as one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum SweepPreset {
+    /// 1K to 1M in eight sizes, 1 and 4 queue pairs, depth 128, 15 s a point
+    Qp4Msgsweep,
+}
+
 /// Flags of `sweep`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = SWEEP_HELP)]
 pub struct SweepArgs {
+    /// A published sweep; flags that are given besides win
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub preset: Option<SweepPreset>,
     /// Message sizes: 1K..1M (powers of two), or a list 1K,4K,1M [default: 1K..1M]
     #[arg(short = 's', long, value_name = "SIZES")]
     pub sizes: Option<Sizes>,

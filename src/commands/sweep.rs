@@ -5,7 +5,7 @@ mod progress;
 mod simulation;
 
 use super::signals;
-use crate::cli::{Carrier, SweepArgs};
+use crate::cli::{Carrier, SweepArgs, SweepPreset};
 use crate::peer::request;
 use crate::printable::{Printable, tell};
 use crate::session::Stop;
@@ -81,9 +81,12 @@ fn refuse(common: &Common) -> anyhow::Result<()> {
 /// The sweep that the flags ask for, without a point.
 fn asked(args: &SweepArgs, window: Duration) -> anyhow::Result<Sweep> {
     let or = |list: &[u32], default: &[u32]| if list.is_empty() { default.to_vec() } else { list.to_vec() };
-    let sizes = match &args.sizes {
-        Some(sizes) => sizes.clone(),
-        None => "1K..1M".parse::<Sizes>().map_err(anyhow::Error::msg)?,
+    let sizes = match (&args.sizes, args.preset) {
+        (Some(sizes), _) => sizes.clone(),
+        (None, None) => "1K..1M".parse::<Sizes>().map_err(anyhow::Error::msg)?,
+        (None, Some(SweepPreset::Qp4Msgsweep)) => {
+            "1K,2K,4K,8K,16K,64K,256K,1M".parse::<Sizes>().map_err(anyhow::Error::msg)?
+        }
     };
     let grid =
         Grid::new(&sizes, &or(&args.qps, &[1, 4]), &or(&args.workers, &[1])).map_err(anyhow::Error::msg)?;
@@ -189,5 +192,41 @@ fn print(sweep: Sweep, common: &Common, picture: Option<&Path>) -> anyhow::Resul
         // whoever reads has seen enough (`| head`)
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         written => written.context("the sweep cannot be written to stdout"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Sweep, asked};
+    use crate::cli::{Cli, Command};
+    use clap::Parser;
+    use std::time::Duration;
+
+    fn sweep(flags: &str) -> anyhow::Result<Sweep> {
+        let cli = Cli::try_parse_from(format!("railscope sweep n2 {flags}").split_whitespace())?;
+        let Some(Command::Sweep(args)) = cli.command else { panic!("`sweep` was typed") };
+        asked(&args, Duration::from_secs(15))
+    }
+
+    #[test]
+    fn flags_become_a_grid() {
+        let asked = sweep("--sizes 1K..4K --qps 1,16 --workers 1 -t 64").unwrap();
+        assert_eq!(asked.grid.sizes_bytes, [1024, 2048, 4096]);
+        assert_eq!((asked.grid.qps.as_slice(), asked.params.depth), ([1, 16].as_slice(), 64));
+        assert_eq!((asked.window_s, asked.params.duration_s), (15.0, Some(15.0)));
+        assert_eq!(sweep("").unwrap().grid.spots().len(), 22, "1K..1M with 1 and 4 queue pairs");
+        let said = sweep("--qps 1 --workers 1,2").unwrap_err().to_string();
+        assert!(said.starts_with("--workers 2 with --qps 1"), "{said}");
+    }
+
+    #[test]
+    fn a_preset_is_a_published_sweep_and_flags_win() {
+        let published = sweep("--preset qp4-msgsweep").unwrap();
+        assert_eq!(
+            published.grid.sizes_bytes.iter().map(|size| size >> 10).collect::<Vec<_>>(),
+            [1, 2, 4, 8, 16, 64, 256, 1024]
+        );
+        assert_eq!((published.grid.qps.as_slice(), published.params.depth), ([1, 4].as_slice(), 128));
+        assert_eq!(sweep("--preset qp4-msgsweep --qps 4").unwrap().grid.qps, [4]);
     }
 }

@@ -93,13 +93,14 @@ impl Point {
         let gaps = to.load.as_ref().map_or(&no_gaps, |load| &load.perf_gaps);
         let mut point = Self { spot, ..Self::default() };
         let op = to.load.as_ref().map_or(LoadOp::Read, |load| load.op);
+        let is_simulated = to.load.as_ref().is_some_and(|load| load.transport.as_deref() == Some("sim"));
         point.read_depth = to.load.as_ref().and_then(|load| load.read_depth);
         point.window_s = to.at_ns.saturating_sub(from.at_ns) as f64 / 1e9;
         let mut all: Option<(Done, u32, Nic)> = None;
         for (id, rail) in topology.rails_with_id() {
             let Some((done, threads)) = done(id, from, to) else { continue };
             let nic = Nic::of(id, rail, from, to);
-            let row = Row::of(&done, threads, nic, gaps);
+            let row = Row::of(&done, threads, nic, gaps).without_polls_if(is_simulated);
             let of_rail = to.workers.iter().filter(|worker| worker.rail == Some(id));
             let single_read_ns = of_rail.filter_map(|worker| worker.round_trip_ns).min();
             let window = Window { op, read_depth: point.read_depth, round_trip_ns: single_read_ns };
@@ -112,7 +113,7 @@ impl Point {
             });
         }
         if let Some((done, threads, nic)) = &all {
-            point.all = Row::of(done, *threads, *nic, gaps);
+            point.all = Row::of(done, *threads, *nic, gaps).without_polls_if(is_simulated);
         }
         point.bound = Bound::of_all(&point.rails);
         for (status, count) in to.workers.iter().flat_map(|worker| &worker.errors) {
@@ -157,6 +158,13 @@ impl Row {
             perf: PerfRow::of(Some(done), gaps),
             nic,
         }
+    }
+}
+
+impl Row {
+    /// A simulated thread polls in virtual steps, which say nothing of a real one.
+    fn without_polls_if(self, is_simulated: bool) -> Self {
+        if is_simulated { Self { empty_poll_share: None, completions_per_poll: None, ..self } } else { self }
     }
 }
 

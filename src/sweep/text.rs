@@ -5,7 +5,7 @@ use super::row::{Point, Row};
 use super::saved::Sweep;
 use super::statements::{curves, statements};
 use crate::settings::Size;
-use probes::load::{Shape, WorkingSet};
+use probes::load::{Memory, Shape, WorkingSet};
 use probes::model::LoadOp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
@@ -111,6 +111,9 @@ pub fn headings(sweep: &Sweep) -> Vec<String> {
     what.push(format!("placed {}", params.place));
     if let WorkingSet::Bytes(bytes) = params.working_set {
         what.push(format!("working set {} MB a rail", bytes / 1_000_000));
+    }
+    if let Memory::Gpu(number) = params.memory {
+        what.push(format!("memory of GPU {number}"));
     }
     what.extend(params.rate_gb_per_s.map(|rate| format!("at most {rate} GB/s a rail")));
     what.extend(params.bidirectional.then(|| "both ways".to_owned()));

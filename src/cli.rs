@@ -181,6 +181,16 @@ pub struct LoadArgs {
     pub common: Common,
 }
 
+/// Direction of a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Op {
+    /// Data come here.
+    #[default]
+    Read,
+    /// Data go to the peer.
+    Write,
+}
+
 /// The peer and how it is loaded: what `load` and `sweep` have in common.
 #[derive(Clone, Debug, Args)]
 pub struct LoadKnobs {
@@ -193,6 +203,12 @@ pub struct LoadKnobs {
     /// Show PEER that this end knows the secret in FILE, and have it show the same; it is never sent
     #[arg(long, value_name = "FILE")]
     pub token: Option<PathBuf>,
+    /// RDMA operation: read (data come here) or write (data go to PEER)
+    #[arg(long, value_enum, default_value_t, value_name = "OP")]
+    pub op: Op,
+    /// PEER does the same in the other direction at the same time
+    #[arg(short = 'b', long)]
+    pub bidirectional: bool,
     /// Send queue depth per queue pair
     #[arg(short = 't', long, default_value_t = 128, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub depth: u32,

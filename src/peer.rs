@@ -23,8 +23,10 @@ pub mod invitation;
 mod joining;
 pub mod link;
 pub mod matching;
+mod mending;
 pub mod message;
 pub mod offer;
+mod party;
 pub mod perftest;
 mod plan;
 mod proving;
@@ -38,6 +40,7 @@ mod target;
 mod tests;
 mod token;
 mod traffic;
+mod watching;
 mod wire;
 
 pub use agreement::Agreed;

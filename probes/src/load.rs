@@ -33,6 +33,7 @@ mod thread;
 mod unit;
 mod verbs;
 
+pub use control::Happening;
 pub use counts::{AtomicPhase, Counts};
 pub use described::described;
 pub use endpoint::{Endpoint, QpAddress, RemoteBuffer, Role};
@@ -40,6 +41,7 @@ pub use gpu::gpu_facts;
 pub use latency::Histogram;
 pub use opening::{Opening, open};
 pub use params::{Memory, Params, Place, Shape, Transport, WorkingSet};
+pub use pattern::Wrong;
 pub use running::{Running, RunningLoad};
 pub use tcp::TcpEnd;
 pub use unit::Unit;

@@ -23,7 +23,7 @@ mod topology;
 
 pub use bond::{Bond, Lag, Leg};
 pub use cpus::CpuSet;
-pub use frame::{Frame, LegFrame, RailFrame, WorkerFrame, WorkerPhase};
+pub use frame::{Frame, LegFrame, Measured, RailFrame, WorkerFrame, WorkerPhase};
 pub use gid::{Gid, GidChoice, GidType};
 pub use gpu::{Acs, Gpu, GpuPath, PathClass, PathPort, Readiness};
 pub use host::{AbiRefusal, Host, HugePages, NumaNode};

@@ -5,7 +5,8 @@
 
 use probes::ffi::verbs;
 use probes::load::{
-    Endpoint, LoadError, Opening, Params, Place, Role, Running, RunningLoad, WorkingSet, open,
+    Endpoint, Happening, LoadError, Opening, Params, Place, Role, Running, RunningLoad, WorkingSet, Wrong,
+    open,
 };
 use probes::model::{Gid, GidChoice, GidType, LoadOp, Rail, RailId, Topology, WorkerFrame, WorkerPhase};
 use std::path::PathBuf;
@@ -121,13 +122,137 @@ fn both_rails_read_the_peers_data() {
     });
 }
 
+/// What a thread said when it was at rest: good operations of each queue pair.
+fn at_rest(running: &Running) -> Vec<(usize, Vec<u64>)> {
+    let mut said = Vec::new();
+    wait_for("every thread is at rest", || running.workers().len() == 2);
+    let start = Instant::now();
+    while said.len() < 2 {
+        assert!(start.elapsed() < Duration::from_secs(30), "waited in vain for threads at rest: {said:?}");
+        for (at, happening) in running.news() {
+            match happening {
+                Happening::AtRest(operations) => said.push((at, operations)),
+                Happening::Failed(why) => panic!("{why}"),
+            }
+        }
+        std::thread::yield_now();
+    }
+    said
+}
+
+/// Runs a WRITE load and has the target look at what arrived; what it found, and the errors of the first thread.
+fn write() -> (Vec<Wrong>, WorkerFrame) {
+    let (target, reader) = connected(&Params { op: LoadOp::Write, ..params() });
+    reader.go();
+    wait_for("every rail moves", || reader.workers().iter().all(|worker| worker.operations >= 100));
+    reader.stop();
+    let mut found = Vec::new();
+    for (at, operations) in at_rest(&reader) {
+        assert!(!reader.is_over(), "a thread waits for what the target found");
+        let wrong = target.check(at, &operations).expect("the target still has its memory");
+        reader.verdict(at, Some(wrong));
+        found.push(wrong);
+    }
+    wait_for("the load ends", || reader.is_over());
+    assert_eq!(reader.load().read_depth, None);
+    (found, reader.workers().remove(0))
+}
+
 #[test]
-fn a_write_load_moves_bytes_the_other_way() {
-    over_the_stand_in("a_write_load_moves_bytes_the_other_way", &[], || {
-        let (_target, reader) = connected(&Params { op: LoadOp::Write, ..params() });
-        run_until(&reader, 100);
-        assert!(reader.workers().iter().all(|worker| worker.errors.is_empty()));
-        assert_eq!(reader.load().read_depth, None);
+fn a_write_load_moves_the_data_the_other_way() {
+    over_the_stand_in("a_write_load_moves_the_data_the_other_way", &[], || {
+        let (found, worker) = write();
+        assert_eq!(found, [Wrong::default(); 2]);
+        assert_eq!((worker.phase, worker.errors.len()), (WorkerPhase::Done, 0));
+    });
+}
+
+#[test]
+fn writes_without_their_data_are_an_error() {
+    over_the_stand_in("writes_without_their_data_are_an_error", &[("STANDIN_NO_DATA", "1")], || {
+        let (found, worker) = write();
+        assert_eq!(found, [Wrong { messages: 2, words: 1024 }; 2]);
+        assert_eq!(worker.errors["DATA_MISMATCH"], 2);
+    });
+}
+
+#[test]
+fn both_ends_read_at_the_same_time_and_check_their_own_data() {
+    over_the_stand_in("both_ends_read_at_the_same_time_and_check_their_own_data", &[], || {
+        let (target, reader) = connected(&Params { bidirectional: true, ..params() });
+        target.go();
+        reader.go();
+        let moves = |end: &Running| end.workers().iter().all(|worker| worker.operations >= 1000);
+        wait_for("both ends move on every rail", || moves(&target) && moves(&reader));
+        for end in [&reader, &target] {
+            end.stop();
+        }
+        let (here, there) = (at_rest(&reader), at_rest(&target));
+        assert!(here.iter().chain(&there).all(|(_, operations)| operations.len() == 2));
+        for at in 0..2 {
+            reader.release(at);
+            target.release(at);
+        }
+        wait_for("both ends end", || reader.is_over() && target.is_over());
+        for end in [&reader, &target] {
+            assert!(end.workers().iter().all(|w| w.phase == WorkerPhase::Done && w.errors.is_empty()));
+            let measured = end.measured().unwrap();
+            assert!(measured.bytes > 0 && measured.ns > 0, "{measured:?}");
+        }
+    });
+}
+
+#[test]
+fn a_rail_that_failed_once_is_opened_anew_and_goes_on() {
+    // 12 = IBV_WC_RETRY_EXC_ERR
+    let fault = [("STANDIN_FAULT", "stand1:1003:12"), ("STANDIN_FAULT_ONCE", "1")];
+    over_the_stand_in("a_rail_that_failed_once_is_opened_anew_and_goes_on", &fault, || {
+        let (target, reader) = connected(&params());
+        target.go();
+        reader.mend();
+        reader.go();
+        wait_for("one rail fails", || rail(&reader.workers(), 1).phase == WorkerPhase::Failed);
+        let news = reader.news();
+        assert!(
+            matches!(&news[..], [(1, Happening::Failed(why))] if why.starts_with("stand1: RETRY_EXC_ERR"))
+        );
+
+        let here = reader.reopen(1).unwrap();
+        let there = target.reopen(1).unwrap();
+        target.reconnect(1, here).unwrap();
+        reader.reconnect(1, there).unwrap();
+        for end in [&target, &reader] {
+            end.resume(1);
+        }
+        wait_for("it goes on", || rail(&reader.workers(), 1).operations > 3000);
+        assert!(!reader.is_over());
+        reader.stop();
+        wait_for("the load ends", || reader.is_over());
+        let workers = reader.workers();
+        let back = rail(&workers, 1);
+        assert_eq!((back.phase, back.restarts), (WorkerPhase::Done, 1));
+        assert_eq!(back.bytes, back.operations * 4096);
+        assert!(back.errors["RETRY_EXC_ERR"] >= 1 && !back.errors.contains_key("DATA_MISMATCH"));
+        assert!(reader.failures()[0].ends_with("(it came back)"), "{:?}", reader.failures());
+    });
+}
+
+#[test]
+fn a_rail_that_cannot_be_opened_anew_says_why_and_stays_failed() {
+    let fault = [("STANDIN_FAULT", "stand1:1003:12"), ("STANDIN_DOWN_AFTER_FAULT", "1")];
+    over_the_stand_in("a_rail_that_cannot_be_opened_anew_says_why_and_stays_failed", &fault, || {
+        let (_target, reader) = connected(&params());
+        reader.mend();
+        reader.go();
+        wait_for("one rail fails", || rail(&reader.workers(), 1).phase == WorkerPhase::Failed);
+        for _ in 0..2 {
+            let why = reader.reopen(1).unwrap_err().to_string();
+            assert!(why.starts_with("stand1 port 1: the port is DOWN"), "{why}");
+        }
+        assert_eq!(rail(&reader.workers(), 1).phase, WorkerPhase::Failed);
+        assert!(!reader.is_over(), "it may come back");
+        reader.stop();
+        wait_for("the load ends", || reader.is_over());
     });
 }
 

@@ -1,4 +1,4 @@
-//! `railscope load`: reads from a `railscope serve` over every rail at once.
+//! `railscope load`: reads from a `railscope serve` over every rail at once, or writes to it, or both ends do.
 
 use super::watch;
 use crate::cli::{Carrier, LoadArgs};
@@ -12,8 +12,8 @@ use crate::tui::{How, Mode};
 use anyhow::{Context, bail, ensure};
 use probes::load::Memory;
 use std::process::ExitCode;
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Simulated time without a screen unless told otherwise: nobody is there to end it.
 const USUAL_TIME: Duration = Duration::from_secs(10);
@@ -40,7 +40,9 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let mut end = end.with_memory(params.memory)?;
     end.door = door;
     let topology = (*end.topology).clone();
-    let mut connected = connect(end, target, params)?;
+    let told = Arc::new(Told::new(watch::has_screen(&common)));
+    let say = told.clone();
+    let mut connected = connect(end, target, params, Arc::new(move |line: &str| say.say(line)))?;
     for line in introduction(&connected).into_iter().chain(request::cold_words(&args.knobs)) {
         tell(line);
     }
@@ -53,12 +55,14 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let title = connected.agreed.peer.host.clone();
     let code = watch::run(source, &common, How { title, mode: Mode::Load, stop, ..How::default() });
     let failures = connected.failures();
-    for line in &failures {
-        tell(line);
-    }
+    told.end(&failures);
     let some_failed = !failures.is_empty() || !connected.agreed.left_out.is_empty();
     let all_failed = connected.all_failed();
+    let sums = connected.sums();
     let ended = connected.finish();
+    if let Some(line) = sums.line() {
+        tell(line);
+    }
     // what the rules find cannot make it better that a rail failed
     if let Some(why) = strained.get() {
         tell(why);
@@ -77,6 +81,39 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
             Ok(code)
         }
         Ended::Lost(error) => Err(anyhow::Error::new(error).context("the load was cut short")),
+    }
+}
+
+/// What happened to rails while the load ran: told at once where there is no screen, else after it.
+struct Told {
+    with_screen: bool,
+    since: Instant,
+    lines: Mutex<Vec<String>>,
+}
+
+impl Told {
+    fn new(with_screen: bool) -> Self {
+        Self { with_screen, since: Instant::now(), lines: Mutex::default() }
+    }
+
+    fn say(&self, line: &str) {
+        let line = format!("{:.1} s: {line}", self.since.elapsed().as_secs_f64());
+        if !self.with_screen {
+            tell(&line);
+        }
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    }
+
+    /// Tells what was kept for the end, and of `failures` those that nobody has heard of.
+    fn end(&self, failures: &[String]) {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        for line in lines.iter().filter(|_| self.with_screen) {
+            tell(line);
+        }
+        let unheard = |failure: &&String| !lines.iter().any(|line| line.contains(*failure));
+        for line in failures.iter().filter(unheard) {
+            tell(line);
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! `load` until every queue pair is ready: who the peer is, which rails, with what.
 
 use super::end::End;
-use super::engine::Traffic;
 use super::error::PeerError;
 use super::gpus::Gpus;
 use super::joining::join;
@@ -9,13 +8,14 @@ use super::link::{Link, printable};
 use super::matching::{Matching, matching};
 use super::message::{Hello, Message, Plan};
 use super::offer::{Offer, listed};
+use super::party::Party;
 use super::proving::answer;
 use super::target::Target;
 use crate::GENERATED_BY;
 use crate::settings::Size;
 use probes::load::{Params, Role, Transport, WorkingSet};
+use probes::model::LoadOp;
 use std::net::IpAddr;
-use std::sync::Arc;
 
 /// What a load over TCP is, in one line.
 const FUNCTIONAL_CHECK: &str = "over TCP from the rails' own addresses, every byte checked: a functional check, not a \
@@ -53,13 +53,24 @@ impl Agreed {
         let params = &self.plan.params;
         let host = &self.peer.host;
         let here = if self.loopback { ", which is this machine: loopback, no fabric" } else { "" };
-        let mut lines = vec![format!("reading {} from {host} ({}){here}", self.plan.amount(), self.address)];
+        let amount = self.plan.amount();
+        let (doing, both) = match params.op {
+            LoadOp::Read => (format!("reading {amount} from"), ", which reads from here at the same time"),
+            LoadOp::Write => (format!("writing {amount} to"), ", which writes to here at the same time"),
+        };
+        let both = if params.bidirectional { both } else { "" };
+        let arrow = match (params.bidirectional, params.op) {
+            (true, _) => "<->",
+            (false, LoadOp::Read) => "<-",
+            (false, LoadOp::Write) => "->",
+        };
+        let mut lines = vec![format!("{doing} {host} ({}){here}{both}", self.address)];
         if params.transport == Transport::Tcp {
             lines.push(FUNCTIONAL_CHECK.to_owned());
         }
         for pair in &self.matching.pairs {
             if let (Some(our), Some(their)) = (self.ours.get(pair.ours), self.theirs.get(pair.theirs)) {
-                lines.push(format!("  {our} <- {their} ({})", pair.by));
+                lines.push(format!("  {our} {arrow} {their} ({})", pair.by));
             }
         }
         lines.extend(self.matching.unmatched.iter().map(|u| format!("left out: {}: {}", u.device, u.reason)));
@@ -104,7 +115,7 @@ pub(super) async fn negotiate(
     target: &Target,
     params: Params,
     interrupted: &mut (impl Future<Output = &'static str> + Unpin),
-) -> Result<(Link, Agreed, Arc<dyn Traffic>), PeerError> {
+) -> Result<(Link, Agreed, Party), PeerError> {
     let greet = async {
         let (stream, address) = target.connect(end.timing.answer).await?;
         let link = Link::greet(stream, target.to_string(), end.timing).await?;
@@ -119,7 +130,7 @@ pub(super) async fn negotiate(
         signal = interrupted => Err(PeerError::StoppedHere(signal)),
     };
     match agreed {
-        Ok((agreed, traffic)) => Ok((link, agreed, traffic)),
+        Ok((agreed, party)) => Ok((link, agreed, party)),
         Err(error) => {
             let parting = match &error {
                 PeerError::StoppedHere(_) => Some(Message::Bye { reason: error.to_string() }),
@@ -140,7 +151,7 @@ async fn agree(
     end: &End,
     address: IpAddr,
     params: Params,
-) -> Result<(Agreed, Arc<dyn Traffic>), PeerError> {
+) -> Result<(Agreed, Party), PeerError> {
     let limit = link.timing().answer;
     link.send(Message::Hello(end.me.clone())).await?;
     let first = link.next_within(limit, "its name").await?;
@@ -167,7 +178,7 @@ async fn agree(
     link.send(Message::Plan(plan.clone())).await?;
     let joined = join(link, end, &plan, Role::Reader).await?;
     let agreed = Agreed {
-        loopback: end.me.is_same_machine(&peer).unwrap_or(joined.traffic.load().loopback),
+        loopback: end.me.is_same_machine(&peer).unwrap_or(joined.party.traffic.load().loopback),
         peer,
         address,
         matching,
@@ -177,7 +188,7 @@ async fn agree(
         plan,
         gpus: joined.gpus,
     };
-    Ok((agreed, joined.traffic))
+    Ok((agreed, joined.party))
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! `load`: the control connection, on a thread of its own while the screen runs.
 
 use super::agreement::{Agreed, negotiate};
-use super::attendance::{Ended, attend};
+use super::attendance::{Attendance, Ended};
 use super::end::End;
 use super::engine::Traffic;
 use super::error::PeerError;
+use super::server::Say;
 use super::signals::Signals;
 use super::target::Target;
-use super::traffic::Controlled;
+use super::traffic::{Controlled, PeerSide, Sums};
 use probes::load::{Params, RunningLoad};
 use probes::model::WorkerPhase;
 use std::pin::pin;
@@ -20,6 +21,7 @@ pub struct Connected {
     /// What was agreed.
     pub agreed: Agreed,
     traffic: Arc<dyn Traffic>,
+    there: Arc<PeerSide>,
     load: Option<Box<dyn RunningLoad>>,
     go: Option<oneshot::Sender<()>>,
     finish: Option<oneshot::Sender<()>>,
@@ -58,6 +60,17 @@ impl Connected {
         depths
     }
 
+    /// What both ends move, of a load of both directions; complete once the load has ended.
+    #[must_use]
+    pub fn sums(&self) -> Sums {
+        Sums {
+            traffic: self.traffic.clone(),
+            there: self.there.clone(),
+            peer: self.agreed.peer.host.clone(),
+            is_bidirectional: self.agreed.plan.params.bidirectional,
+        }
+    }
+
     /// Lets all rails begin together.
     pub fn go(&mut self) {
         if let Some(go) = self.go.take() {
@@ -88,12 +101,13 @@ impl Drop for Connected {
     }
 }
 
-/// Connects to a `railscope serve` and its rails; returns when every queue pair is ready.
+/// Connects to a `railscope serve` and its rails; returns when every queue pair is ready. `say` hears from another thread
+/// what happens to rails while the load runs: that they fail, are tried again, and come back.
 ///
 /// # Errors
 ///
 /// In one line: the peer is not there, is something else, does not fit, or no rail could be opened.
-pub fn connect(end: End, target: Target, params: Params) -> Result<Connected, PeerError> {
+pub fn connect(end: End, target: Target, params: Params, say: Say) -> Result<Connected, PeerError> {
     let (ready, connected) = mpsc::channel();
     let (go, may_go) = oneshot::channel();
     let (finish, finished) = oneshot::channel();
@@ -110,9 +124,11 @@ pub fn connect(end: End, target: Target, params: Params) -> Result<Connected, Pe
             let mut signals = Signals::catch();
             let mut interrupted = pin!(signals.received());
             match negotiate(&end, &target, params, &mut interrupted).await {
-                Ok((link, agreed, traffic)) => {
-                    let _ = ready.send(Ok((agreed, traffic.clone())));
-                    attend(link, traffic, may_go, finished, &mut interrupted).await
+                Ok((link, agreed, party)) => {
+                    let there = Arc::new(PeerSide::default());
+                    let _ = ready.send(Ok((agreed, party.traffic.clone(), there.clone())));
+                    let attendance = Attendance { link, party, say, there };
+                    attendance.attend(may_go, finished, &mut interrupted).await
                 }
                 Err(error) => {
                     let _ = ready.send(Err(error));
@@ -127,9 +143,10 @@ pub fn connect(end: End, target: Target, params: Params) -> Result<Connected, Pe
     let thread =
         std::thread::Builder::new().name("control".to_owned()).spawn(control).map_err(PeerError::NoThread)?;
     match connected.recv() {
-        Ok(Ok((agreed, traffic))) => Ok(Connected {
-            load: Some(Box::new(Controlled::new(traffic.clone(), agreed.loopback))),
+        Ok(Ok((agreed, traffic, there))) => Ok(Connected {
+            load: Some(Box::new(Controlled::new(traffic.clone(), agreed.loopback, there.clone()))),
             traffic,
+            there,
             agreed,
             go: Some(go),
             finish: Some(finish),

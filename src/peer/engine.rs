@@ -1,7 +1,7 @@
 //! What the two ends need of a load engine; the real one is [`probes::load`].
 
-use probes::load::{Endpoint, LoadError, Params, Role, RunningLoad};
-use probes::model::{RailId, Topology};
+use probes::load::{Endpoint, Happening, LoadError, Params, Role, Running, RunningLoad, Wrong};
+use probes::model::{Measured, RailId, Topology};
 use std::sync::Arc;
 
 /// Opens rails. Every call may block for as long as registering memory takes.
@@ -24,9 +24,47 @@ pub trait Opened: Send {
 }
 
 /// Connected rails; dropping the last reference stops and frees them.
+///
+/// Threads are named by their positions in [`probes::model::Load::workers`].
 pub trait Traffic: RunningLoad {
     /// Lets the threads begin.
     fn go(&self);
+
+    /// Says that threads which fail after they had moved something are opened anew: the load is not over for them.
+    fn mend(&self);
+
+    /// What has happened to threads since it was last asked for.
+    fn news(&self) -> Vec<(usize, Happening)>;
+
+    /// Opens a thread's rail anew; what it had before is closed. Blocks meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// What stands in the way: the device is gone, its port is not ACTIVE.
+    fn reopen(&self, at: usize) -> Result<Endpoint, LoadError>;
+
+    /// Connects a thread that was opened anew with its peer. Blocks meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// The ends do not fit together, or a queue pair cannot reach its peer.
+    fn reconnect(&self, at: usize, peer: Endpoint) -> Result<(), LoadError>;
+
+    /// Lets a thread go on that was opened and connected anew.
+    fn resume(&self, at: usize);
+
+    /// Looks at the data that the peer wrote into a thread's memory with so many good operations of each queue pair.
+    /// `None` when that memory is no more. Blocks meanwhile.
+    fn check(&self, at: usize, operations: &[u64]) -> Option<Wrong>;
+
+    /// Tells a thread what the peer found where its data went.
+    fn verdict(&self, at: usize, found: Option<Wrong>);
+
+    /// Tells a thread that nothing of the peer's is out: it may let go of its queue pairs.
+    fn release(&self, at: usize);
+
+    /// What this end's own operations did in the measured time so far; `None` before it begins.
+    fn measured(&self) -> Option<Measured>;
 }
 
 /// Real rails, over verbs.
@@ -49,8 +87,44 @@ impl Opened for probes::load::Opening {
     }
 }
 
-impl Traffic for probes::load::Running {
+impl Traffic for Running {
     fn go(&self) {
-        probes::load::Running::go(self);
+        Running::go(self);
+    }
+
+    fn mend(&self) {
+        Running::mend(self);
+    }
+
+    fn news(&self) -> Vec<(usize, Happening)> {
+        Running::news(self)
+    }
+
+    fn reopen(&self, at: usize) -> Result<Endpoint, LoadError> {
+        Running::reopen(self, at)
+    }
+
+    fn reconnect(&self, at: usize, peer: Endpoint) -> Result<(), LoadError> {
+        Running::reconnect(self, at, peer)
+    }
+
+    fn resume(&self, at: usize) {
+        Running::resume(self, at);
+    }
+
+    fn check(&self, at: usize, operations: &[u64]) -> Option<Wrong> {
+        Running::check(self, at, operations)
+    }
+
+    fn verdict(&self, at: usize, found: Option<Wrong>) {
+        Running::verdict(self, at, found);
+    }
+
+    fn release(&self, at: usize) {
+        Running::release(self, at);
+    }
+
+    fn measured(&self) -> Option<Measured> {
+        Running::measured(self)
     }
 }

@@ -5,11 +5,14 @@ use super::engine::{Engine, Opened, Traffic};
 use super::link::Timing;
 use super::message::Hello;
 use super::offer::offers;
-use probes::load::{Endpoint, LoadError, Params, QpAddress, RemoteBuffer, Role, RunningLoad, Unit};
-use probes::model::{
-    Gid, GidChoice, GidType, LinkLayer, Load, LoadOp, LoadOrigin, LoadTarget, Rail, RailId, Topology, Worker,
-    WorkerFrame, WorkerPhase,
+use probes::load::{
+    Endpoint, Happening, LoadError, Params, QpAddress, RemoteBuffer, Role, RunningLoad, Unit, Wrong,
 };
+use probes::model::{
+    Gid, GidChoice, GidType, LinkLayer, Load, LoadOp, LoadOrigin, LoadTarget, Measured, Rail, RailId,
+    Topology, Worker, WorkerFrame, WorkerPhase,
+};
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -25,6 +28,10 @@ pub(super) struct Fake {
     pub alive: Arc<AtomicUsize>,
     /// How often traffic began.
     pub begun: Arc<AtomicUsize>,
+    /// Devices that fail once in mid-load.
+    pub fails_once: Mutex<Vec<String>>,
+    /// Tries to open a device anew that come to nothing, from now on.
+    pub refusals: AtomicUsize,
 }
 
 /// Rails `mlx5_0` in 10.0.0.0/24 and `mlx5_1` in 10.0.1.0/24; `number` is the host's last octet.
@@ -91,33 +98,12 @@ impl Opened for FakeOpened {
         let broken = self.fake.broken.lock().unwrap();
         self.workers
             .iter()
-            .map(|Worker { device, qps, .. }| {
+            .map(|worker| {
+                let device = &worker.device;
                 if broken.contains(device) {
                     return Err(LoadError::Other(format!("{device}: ibv_reg_mr: no memory")));
                 }
-                let qps = (0..qps.unwrap()).map(|qpn| QpAddress { qpn, psn: 0 }).collect();
-                let bytes = self.params.size_bytes;
-                Ok(Endpoint {
-                    device: device.clone(),
-                    port: 1,
-                    link_layer: LinkLayer::Ethernet,
-                    lid: 0,
-                    gid: Ipv4Addr::LOCALHOST.to_ipv6_mapped(),
-                    gid_index: 3,
-                    gid_type: Some(GidType::RoceV2),
-                    path_mtu: 4096,
-                    qps,
-                    max_initiator_depth: 16,
-                    max_responder_depth: 16,
-                    buffer: (self.role == Role::Target).then_some(RemoteBuffer {
-                        address: 0,
-                        rkey: 1,
-                        bytes,
-                    }),
-                    tcp: None,
-                    memory: self.params.memory,
-                    registered: None,
-                })
+                Ok(endpoint(worker, self.role, &self.params))
             })
             .collect()
     }
@@ -133,8 +119,10 @@ impl Opened for FakeOpened {
                 .collect(),
             going: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
-            alive: self.fake.alive.clone(),
-            begun: self.fake.begun.clone(),
+            frames: Mutex::default(),
+            fake: self.fake,
+            role: self.role,
+            params: self.params,
         }))
     }
 }
@@ -143,20 +131,89 @@ pub(super) struct FakeTraffic {
     workers: Vec<Worker>,
     going: AtomicBool,
     stopped: AtomicBool,
-    alive: Arc<AtomicUsize>,
-    begun: Arc<AtomicUsize>,
+    /// Phase and restarts of those that failed.
+    frames: Mutex<BTreeMap<usize, (WorkerPhase, u64)>>,
+    fake: Arc<Fake>,
+    role: Role,
+    params: Params,
+}
+
+fn endpoint(worker: &Worker, role: Role, params: &Params) -> Endpoint {
+    let bytes = params.size_bytes;
+    Endpoint {
+        device: worker.device.clone(),
+        port: 1,
+        link_layer: LinkLayer::Ethernet,
+        lid: 0,
+        gid: Ipv4Addr::LOCALHOST.to_ipv6_mapped(),
+        gid_index: 3,
+        gid_type: Some(GidType::RoceV2),
+        path_mtu: 4096,
+        qps: (0..worker.qps.unwrap()).map(|qpn| QpAddress { qpn, psn: 0 }).collect(),
+        max_initiator_depth: 16,
+        max_responder_depth: 16,
+        buffer: role.answers(params).then_some(RemoteBuffer { address: 0, rkey: 1, bytes }),
+        tcp: None,
+        memory: params.memory,
+        registered: None,
+    }
 }
 
 impl Drop for FakeTraffic {
     fn drop(&mut self) {
-        self.alive.fetch_sub(1, Ordering::SeqCst);
+        self.fake.alive.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 impl Traffic for FakeTraffic {
     fn go(&self) {
         self.going.store(true, Ordering::SeqCst);
-        self.begun.fetch_add(1, Ordering::SeqCst);
+        self.fake.begun.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn mend(&self) {}
+
+    fn news(&self) -> Vec<(usize, Happening)> {
+        let failing = std::mem::take(&mut *self.fake.fails_once.lock().unwrap());
+        let failed = self.workers.iter().enumerate().filter(|(_, worker)| failing.contains(&worker.device));
+        let mut frames = self.frames.lock().unwrap();
+        let news = failed.map(|(at, worker)| {
+            frames.insert(at, (WorkerPhase::Failed, 0));
+            (at, Happening::Failed(format!("{}: RETRY_EXC_ERR: gone", worker.device)))
+        });
+        news.collect()
+    }
+
+    fn reopen(&self, at: usize) -> Result<Endpoint, LoadError> {
+        let refused =
+            self.fake.refusals.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+        if refused.is_ok() {
+            let text = format!("{} port 1: the port is DOWN", self.workers[at].device);
+            return Err(LoadError::Other(text));
+        }
+        Ok(endpoint(&self.workers[at], self.role, &self.params))
+    }
+
+    fn reconnect(&self, _: usize, _: Endpoint) -> Result<(), LoadError> {
+        Ok(())
+    }
+
+    fn resume(&self, at: usize) {
+        let mut frames = self.frames.lock().unwrap();
+        let (phase, restarts) = frames.entry(at).or_default();
+        (*phase, *restarts) = (WorkerPhase::Measuring, *restarts + 1);
+    }
+
+    fn check(&self, _: usize, _: &[u64]) -> Option<Wrong> {
+        None
+    }
+
+    fn verdict(&self, _: usize, _: Option<Wrong>) {}
+
+    fn release(&self, _: usize) {}
+
+    fn measured(&self) -> Option<Measured> {
+        None
     }
 }
 
@@ -181,12 +238,12 @@ impl RunningLoad for FakeTraffic {
 
     fn workers(&self) -> Vec<WorkerFrame> {
         let moved = if self.going.load(Ordering::SeqCst) { 1_000_000_000 } else { 0 };
-        let frame = |_: &Worker| WorkerFrame {
-            phase: WorkerPhase::Measuring,
-            bytes: moved,
-            ..WorkerFrame::default()
+        let frames = self.frames.lock().unwrap();
+        let frame = |at| {
+            let (phase, restarts) = frames.get(&at).copied().unwrap_or((WorkerPhase::Measuring, 0));
+            WorkerFrame { phase, restarts, bytes: moved, operations: moved, ..WorkerFrame::default() }
         };
-        self.workers.iter().map(frame).collect()
+        (0..self.workers.len()).map(frame).collect()
     }
 
     fn is_over(&self) -> bool {

@@ -1,19 +1,18 @@
 //! The part that both ends do alike: open the rails, tell each other the ends, connect.
 
 use super::end::End;
-use super::engine::Traffic;
 use super::error::PeerError;
 use super::gpus::{GpuMemory, Gpus};
 use super::link::{Link, printable};
 use super::message::{Message, Plan, Slot};
+use super::party::Party;
 use probes::load::{Endpoint, Role};
-use std::sync::Arc;
 use tokio::time::timeout;
 
 /// Rails that are connected and wait for the word to go.
 pub(super) struct Joined {
-    /// The traffic.
-    pub traffic: Arc<dyn Traffic>,
+    /// The threads, and with which of the peer's they talk.
+    pub party: Party,
     /// Threads that are not part of it, one line each.
     pub left_out: Vec<String>,
     /// Memory of GPUs on the two ends.
@@ -58,6 +57,7 @@ pub(super) async fn join(link: &mut Link, end: &End, plan: &Plan, role: Role) ->
         let usable = usable(plan, our, their, slot, (role, link.peer()));
         peers.push(usable.map_err(|reason| left_out.push(reason)).ok());
     }
+    let slots = plan.slots().zip(&peers).filter(|(_, peer)| peer.is_some()).map(|(slot, _)| slot).collect();
     if peers.iter().all(Option::is_none) {
         return Err(PeerError::Rails(left_out.join("; ")));
     }
@@ -70,7 +70,10 @@ pub(super) async fn join(link: &mut Link, end: &End, plan: &Plan, role: Role) ->
 
     link.send(Message::Ready).await?;
     match link.next_within(limit, "its word that it is ready").await? {
-        Message::Ready => Ok(Joined { traffic, left_out, gpus }),
+        Message::Ready => {
+            let party = Party { traffic, slots, plan: plan.clone(), role };
+            Ok(Joined { party, left_out, gpus })
+        }
         other => Err(link.out_of_turn(&other, "`ready`")),
     }
 }
@@ -99,7 +102,7 @@ fn usable(
     Ok(theirs)
 }
 
-fn other(role: Role) -> Role {
+pub(super) fn other(role: Role) -> Role {
     match role {
         Role::Reader => Role::Target,
         Role::Target => Role::Reader,

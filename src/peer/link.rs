@@ -26,6 +26,10 @@ pub struct Timing {
     pub silence: Duration,
     /// The peer's last words.
     pub farewell: Duration,
+    /// From the failure of a rail to the first try to open it anew; later ones wait twice as long each.
+    pub retry: Duration,
+    /// Most of that.
+    pub retry_most: Duration,
 }
 
 impl Default for Timing {
@@ -36,6 +40,8 @@ impl Default for Timing {
             keep_alive: Duration::from_millis(500),
             silence: Duration::from_secs(3),
             farewell: Duration::from_secs(2),
+            retry: Duration::from_secs(1),
+            retry_most: Duration::from_secs(16),
         }
     }
 }

@@ -9,13 +9,19 @@
 //!   Plan      ─────────────────────────▶                  which rails, which parameters
 //!   Endpoint for each thread ──────────▶ ◀── Endpoint for each thread
 //!   Ready     ─────────────────────────▶ ◀── Ready        queue pairs can receive
-//!   Go, Progress … ────────────────────▶
+//!   Go, Progress … ────────────────────▶ ◀── Progress …   of a load of both directions
+//!   Reopen    ─────────────────────────▶ ◀── Reopened     a thread failed, and its rail is back
+//!   Resumed   ─────────────────────────▶
+//!   AtRest    ─────────────────────────▶ ◀── Checked      WRITE: are the data there?
+//!                                        ◀── AtRest       both directions
+//!   Checked   ─────────────────────────▶
 //!   Bye       ─────────────────────────▶ ◀── Bye          or Stop from the server first
 //! ```
 //! `KeepAlive` goes both ways all the time, and either end may say `Error` and close.
 
 use super::offer::Offer;
-use probes::load::{Endpoint, Params};
+use probes::load::{Endpoint, Params, Wrong};
+use probes::model::Measured;
 use serde::{Deserialize, Serialize};
 
 /// Version of everything after the greeting.
@@ -114,8 +120,41 @@ pub enum Message {
     Ready,
     /// The client's threads begin.
     Go,
-    /// How far the client is.
+    /// How far this end is; of the server where the load has both directions.
     Progress(Progress),
+    /// This thread's posts are done and nothing of it is out: of a WRITE load, or one of both directions.
+    AtRest {
+        /// Which.
+        slot: Slot,
+        /// Good operations of each of its queue pairs.
+        operations: Vec<u64>,
+    },
+    /// What was found where the data of the other end's thread went.
+    Checked {
+        /// Which.
+        slot: Slot,
+        /// `None`: the memory is no more.
+        found: Option<Wrong>,
+    },
+    /// The client's thread failed and is open again: the server's should be, too.
+    Reopen {
+        /// Which.
+        slot: Slot,
+        /// The client's new end.
+        end: Endpoint,
+    },
+    /// The server's thread is open again and connected, or why not.
+    Reopened {
+        /// Which.
+        slot: Slot,
+        /// The server's new end.
+        end: Result<Endpoint, String>,
+    },
+    /// The client's thread is connected again and goes on.
+    Resumed {
+        /// Which.
+        slot: Slot,
+    },
     /// Nothing to say, still there.
     KeepAlive,
     /// The server must end: stop reading, then say `Bye`.
@@ -146,6 +185,10 @@ pub struct Progress {
     pub failed: Vec<String>,
     /// Rails on which a thread has not failed.
     pub rails: usize,
+    /// What was done in the measured time so far; `None` before it.
+    pub measured: Option<Measured>,
+    /// What went wrong at this end, one line each.
+    pub troubles: Vec<String>,
 }
 
 impl Message {
@@ -163,6 +206,11 @@ impl Message {
             Self::Ready => "ready",
             Self::Go => "go",
             Self::Progress(_) => "progress",
+            Self::AtRest { .. } => "at-rest",
+            Self::Checked { .. } => "checked",
+            Self::Reopen { .. } => "reopen",
+            Self::Reopened { .. } => "reopened",
+            Self::Resumed { .. } => "resumed",
             Self::KeepAlive => "keep-alive",
             Self::Stop { .. } => "stop",
             Self::Bye { .. } => "bye",

@@ -4,7 +4,7 @@ use super::agreement::Agreed;
 use super::gpus::GpuMemory;
 use super::offer::Offer;
 use probes::load::{Place, Transport, Unit};
-use probes::model::{LinkLayer, RailId};
+use probes::model::{LinkLayer, LoadOp, RailId};
 use std::fmt::Write;
 
 /// First port of the commands, perftest's own; each command has another so that all can run at once.
@@ -20,6 +20,10 @@ pub fn commands(agreed: &Agreed, read_depths: &[(String, Option<u32>)]) -> Vec<S
     if params.transport != Transport::Verbs {
         return Vec::new();
     }
+    let tool = match params.op {
+        LoadOp::Read => "ib_read_bw",
+        LoadOp::Write => "ib_write_bw",
+    };
     let shares: Vec<u32> = Unit::all(&[RailId(0)], params).map(|unit| unit.qps).collect();
     let commands = agreed.matching.pairs.iter().flat_map(|pair| shares.iter().map(move |qps| (pair, *qps)));
     let lines = commands.enumerate().filter_map(|(at, (pair, qps))| {
@@ -30,8 +34,8 @@ pub fn commands(agreed: &Agreed, read_depths: &[(String, Option<u32>)]) -> Vec<S
         let (our_gpu, their_gpu) = (cuda(&agreed.gpus.ours), cuda(&agreed.gpus.theirs));
         let there = format!("{}{common}{their_gpu}", rail(theirs, pair.their_gid));
         let here = format!("{}{common}{our_gpu} {}", rail(ours, pair.our_gid), agreed.address);
-        let there = format!("{}ib_read_bw{there}", numactl(&Place::Local, theirs.numa_node));
-        let here = format!("{}ib_read_bw{here}", numactl(&agreed.plan.params.place, ours.numa_node));
+        let there = format!("{}{tool}{there}", numactl(&Place::Local, theirs.numa_node));
+        let here = format!("{}{tool}{here}", numactl(&agreed.plan.params.place, ours.numa_node));
         Some(format!("{}: on {}: {there}\n{}: here: {here}", ours.device, agreed.peer.host, ours.device))
     });
     lines.collect()
@@ -72,10 +76,14 @@ fn common(
         // its g are 10^9 bits
         let _ = write!(words, " --rate_limit {} --rate_units g --rate_limit_type SW", rate * 8.0);
     }
+    if params.bidirectional {
+        words.push_str(" -b");
+    }
     if params.traffic_class != 0 {
         let _ = write!(words, " --tclass {}", params.traffic_class);
     }
     let mtu = params.path_mtu.or(ours.path_mtu.into_iter().chain(theirs.path_mtu).min());
+    let read_depth = read_depth.filter(|_| params.op == LoadOp::Read);
     for (flag, value) in [("-o", read_depth), ("-m", mtu)] {
         if let Some(value) = value {
             let _ = write!(words, " {flag} {value}");
@@ -115,7 +123,7 @@ mod tests {
     use crate::peer::matching::matching;
     use crate::peer::message::Plan;
     use probes::load::{Params, Place};
-    use probes::model::Registered;
+    use probes::model::{LoadOp, Registered};
 
     fn agreed(params: Params) -> Agreed {
         let (mut ours, theirs) = (fake::end("n1", 1), fake::end("n2", 2));
@@ -163,6 +171,14 @@ mod tests {
         let (there, here) = found[0].split_once('\n').unwrap();
         assert!(there.ends_with(" --report_gbits --use_cuda=0"), "{there}");
         assert!(here.ends_with(" --report_gbits --use_cuda=1 --use_cuda_dmabuf 192.168.0.2"), "{here}");
+    }
+
+    #[test]
+    fn a_write_load_of_both_directions_is_said_in_its_words() {
+        let params = Params { op: LoadOp::Write, bidirectional: true, ..Params::default() };
+        let found = commands(&agreed(params), &[("mlx5_0".to_owned(), Some(16))]);
+        assert!(found[0].starts_with("mlx5_0: on n2: ib_write_bw -d mlx5_0"), "{}", found[0]);
+        assert!(found[0].contains(" -b ") && !found[0].contains(" -o "), "{}", found[0]);
     }
 
     #[test]

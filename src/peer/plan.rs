@@ -7,7 +7,7 @@ use super::message::{Line, Plan, Port, Slot};
 use super::offer::{Offer, listed};
 use crate::settings::Size;
 use probes::load::{Endpoint, Params, Place, Role, WorkingSet};
-use probes::model::{GidChoice, RailId, Topology};
+use probes::model::{GidChoice, LoadOp, RailId, Topology};
 
 /// Bounds of what a client may ask for; those of the command line.
 const MOST_QPS: u32 = 4096;
@@ -93,6 +93,18 @@ impl Plan {
         format!("{} x {} queue pairs{threads} a rail", Size(params.size_bytes), params.qps)
     }
 
+    /// What a client does with rails of ours, in one phrase: `reads 64K x 4 queue pairs a rail from mlx5_0`.
+    #[must_use]
+    pub fn what(&self, rails: &str) -> String {
+        let amount = self.amount();
+        match (self.params.op, self.params.bidirectional) {
+            (LoadOp::Read, false) => format!("reads {amount} from {rails}"),
+            (LoadOp::Write, false) => format!("writes {amount} to {rails}"),
+            (LoadOp::Read, true) => format!("reads {amount} from {rails}, and is read from"),
+            (LoadOp::Write, true) => format!("writes {amount} to {rails}, and is written to"),
+        }
+    }
+
     /// The port of each line on the given end.
     #[must_use]
     pub fn ports(&self, role: Role) -> impl ExactSizeIterator<Item = &Port> {
@@ -114,7 +126,9 @@ impl Plan {
     /// Bytes of all buffers of one end.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.params.bytes_per_rail().saturating_mul(self.lines.len() as u64)
+        // one buffer for each direction
+        let directions = if self.params.bidirectional { 2 } else { 1 };
+        self.params.bytes_per_rail().saturating_mul(directions).saturating_mul(self.lines.len() as u64)
     }
 
     /// Checks that the buffers of an end leave the memory they lie in, the host's or a GPU's, at least half empty.
@@ -187,6 +201,7 @@ impl Plan {
         if p.workers > p.qps {
             return Err(too_few_qps(p));
         }
+
         within("threads on all rails", u64::from(p.workers) * self.lines.len() as u64, MOST_UNITS)?;
         within("depth", p.depth.into(), MOST_DEPTH.into())?;
         within("size", p.size_bytes, MOST_SIZE_BYTES)?;
@@ -250,7 +265,7 @@ impl Plan {
             return Err(format!("it opened {} queue pairs, not {}", theirs.qps.len(), ours.qps.len()));
         }
         let bytes = theirs.buffer.map_or(0, |b| b.bytes);
-        if their_role == Role::Target && bytes < self.params.size_bytes {
+        if their_role.answers(&self.params) && bytes < self.params.size_bytes {
             return Err(format!("its buffer of {bytes} bytes is smaller than a message"));
         }
         Ok(())

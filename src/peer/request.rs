@@ -2,11 +2,11 @@
 
 use super::plan::{MOST_RATE_GB_PER_S, rate_is_possible, too_few_qps};
 use super::target::Target;
-use crate::cli::{Carrier, LoadArgs, LoadKnobs};
+use crate::cli::{Carrier, LoadArgs, LoadKnobs, Op};
 use crate::settings::Size;
 use probes::caches::{cold_bytes, last_level_bytes};
 use probes::load::{Params, Place, Transport, WorkingSet};
-use probes::model::CpuSet;
+use probes::model::{CpuSet, LoadOp};
 use probes::root::Root;
 
 /// The parameters that the flags ask for.
@@ -42,6 +42,11 @@ pub fn params(args: &LoadArgs) -> Result<Params, String> {
 pub fn knobs(args: &LoadKnobs) -> Result<Params, String> {
     let path_mtu = args.mtu.as_deref().map(|mtu| mtu.parse().map_err(|_| format!("`{mtu}` is no path MTU")));
     Ok(Params {
+        op: match args.op {
+            Op::Read => LoadOp::Read,
+            Op::Write => LoadOp::Write,
+        },
+        bidirectional: args.bidirectional,
         depth: args.depth,
         read_depth: args.read_depth,
         chain: args.chain,
@@ -155,6 +160,7 @@ mod tests {
     use crate::cli::{Cli, Command};
     use clap::Parser;
     use probes::load::{Memory, Params, Place, Transport, WorkingSet};
+    use probes::model::LoadOp;
 
     fn asked(flags: &str) -> Result<Params, String> {
         let cli = Cli::try_parse_from(format!("railscope load n2 {flags}").split_whitespace());
@@ -167,11 +173,13 @@ mod tests {
     #[test]
     fn flags_become_parameters() {
         let typed = asked(
-            "-q 2 -s 1M -t 8 -o 4 -u 19 -l 4 -Q 8 --tclass 106 -x 3 -m 4096 --workers 2 --place cpu:0,mem:1 --warmup 500ms --for 5s",
+            "--op write -b -q 2 -s 1M -t 8 -o 4 -u 19 -l 4 -Q 8 --tclass 106 -x 3 -m 4096 --workers 2 --place cpu:0,mem:1 --warmup 500ms --for 5s",
         );
         assert_eq!(
             typed.unwrap(),
             Params {
+                op: LoadOp::Write,
+                bidirectional: true,
                 qps: 2,
                 workers: 2,
                 size_bytes: 1 << 20,

@@ -4,17 +4,19 @@ use super::end::End;
 use super::error::PeerError;
 use super::joining::join;
 use super::link::{Link, printable};
-use super::message::{Hello, Message, Plan, Progress};
+use super::message::{Hello, Message};
 use super::offer::listed;
+use super::party::Party;
 use super::proving::ask;
 use super::seats::{Full, Seat, Seats};
+use super::watching::Watching;
 use probes::load::{Role, Transport};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::timeout;
 
 /// Takes a line for people.
 pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
@@ -128,13 +130,13 @@ impl Server {
             }
         };
         let mut ended = self.ended.clone();
-        let (plan, traffic) = tokio::select! {
+        let party = tokio::select! {
             joined = self.negotiate(link, &hello, &seat) => joined?,
             reason = stopped(&mut ended) => return Err(PeerError::StoppedHere(reason)),
         };
-        let done = self.watch(link, &plan, &mut ended).await;
+        let done = Watching::new(link, &party, self.say.clone()).watch(&mut ended).await;
         // the client has stopped or is gone: its reads find nobody from here on
-        let _ = timeout(link.timing().farewell, tokio::task::spawn_blocking(move || drop(traffic))).await;
+        let _ = timeout(link.timing().farewell, tokio::task::spawn_blocking(move || drop(party))).await;
         drop(seat);
         if done.is_ok() {
             link.send(Message::Bye { reason: "done".to_owned() }).await?;
@@ -143,12 +145,7 @@ impl Server {
     }
 
     /// From `hello` to `go`.
-    async fn negotiate(
-        &self,
-        link: &mut Link,
-        hello: &Hello,
-        seat: &Seat,
-    ) -> Result<(Plan, Arc<dyn super::engine::Traffic>), PeerError> {
+    async fn negotiate(&self, link: &mut Link, hello: &Hello, seat: &Seat) -> Result<Party, PeerError> {
         let limit = link.timing().answer;
         link.send(Message::Hello(self.end.me.clone())).await?;
         link.send(Message::Rails { rails: self.end.offers.clone() }).await?;
@@ -166,80 +163,21 @@ impl Server {
             Transport::Verbs => "",
             Transport::Tcp => " over TCP (a functional check)",
         };
-        self.tell(&format!(
-            "{}: reads {} from {}{over}{here}",
-            link.peer(),
-            plan.amount(),
-            listed(&rails, "no rail")
-        ));
+        self.tell(&format!("{}: {}{over}{here}", link.peer(), plan.what(&listed(&rails, "no rail"))));
         let joined = join(link, &self.end, &plan, Role::Target).await?;
         for line in &joined.left_out {
             self.tell(&format!("{}: left out: {line}", link.peer()));
         }
         match link.next_within(link.timing().opening, "its word to go").await? {
-            Message::Go => joined.traffic.go(),
+            Message::Go => joined.party.traffic.go(),
             other => return Err(link.out_of_turn(&other, "`go`")),
         }
-        Ok((plan, joined.traffic))
+        Ok(joined.party)
     }
-
-    /// From `go` to `bye`.
-    async fn watch(
-        &self,
-        link: &mut Link,
-        plan: &Plan,
-        ended: &mut watch::Receiver<Option<&'static str>>,
-    ) -> Result<(), PeerError> {
-        let mut so_far = Progress::default();
-        let mut patience = None;
-        loop {
-            let message = tokio::select! {
-                message = link.next() => message?,
-                reason = stopped(ended), if patience.is_none() => {
-                    patience = Some(Instant::now() + link.timing().farewell);
-                    let reason = format!("`railscope serve` was stopped by {reason}");
-                    link.send(Message::Stop { reason }).await?;
-                    continue;
-                }
-                () = sleep_until(patience.unwrap_or_else(Instant::now)), if patience.is_some() => {
-                    return Err(PeerError::Late {
-                        peer: link.peer().to_owned(),
-                        wanted: "its goodbye",
-                        seconds: link.timing().farewell.as_secs_f64(),
-                    });
-                }
-            };
-            match message {
-                Message::Progress(progress) => {
-                    for thread in progress.failed.iter().filter(|d| !so_far.failed.contains(d)) {
-                        self.tell(&format!("{}: its {} failed", link.peer(), printable(thread)));
-                    }
-                    so_far = progress;
-                }
-                Message::Bye { reason } => {
-                    self.tell(&format!("{}: {}; {}", link.peer(), printable(&reason), result(&so_far, plan)));
-                    return Ok(());
-                }
-                other => return Err(link.out_of_turn(&other, "`progress` or `bye`")),
-            }
-        }
-    }
-}
-
-/// What a load has moved, in one phrase.
-fn result(progress: &Progress, plan: &Plan) -> String {
-    let gb = progress.bytes as f64 / 1e9;
-    let rate = if progress.seconds > 0.0 { gb / progress.seconds } else { 0.0 };
-    format!(
-        "{gb:.3} GB in {:.1} s over {} of {} rails, {rate:.3} GB/s with warm-up",
-        progress.seconds,
-        progress.rails.min(plan.lines.len()),
-        plan.lines.len()
-    )
 }
 
 /// Waits until this end is told to stop.
-async fn stopped(ended: &mut watch::Receiver<Option<&'static str>>) -> &'static str {
+pub(super) async fn stopped(ended: &mut watch::Receiver<Option<&'static str>>) -> &'static str {
     match ended.wait_for(Option::is_some).await.map(|reason| *reason) {
         Ok(Some(reason)) => reason,
         // the sender lives as long as the server does

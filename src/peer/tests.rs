@@ -1,12 +1,12 @@
 //! Both ends over loopback TCP, with an engine that moves nothing.
 
 use super::agreement::{Agreed, negotiate};
-use super::attendance::{Ended, attend};
-use super::engine::Traffic;
+use super::attendance::{Attendance, Ended};
 use super::error::PeerError;
 use super::fake::{self, Fake};
 use super::link::Link;
 use super::message::{Hello, Message};
+use super::party::Party;
 use super::server::{listen, serve};
 use super::target::Target;
 use super::token::Token;
@@ -17,6 +17,7 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -53,7 +54,7 @@ impl Served {
         Target { host: self.address.ip().to_string(), port: self.address.port() }
     }
 
-    async fn join(&self, end: &End) -> Result<(Link, Agreed, Arc<dyn Traffic>), PeerError> {
+    async fn join(&self, end: &End) -> Result<(Link, Agreed, Party), PeerError> {
         negotiate(end, &self.target(), Params::default(), &mut pin!(pending())).await
     }
 
@@ -70,24 +71,29 @@ impl Served {
 }
 
 /// Lets the load begin; `finish` ends it.
-fn run(link: Link, traffic: Arc<dyn Traffic>) -> (JoinHandle<Ended>, oneshot::Sender<()>) {
+fn run(link: Link, party: Party) -> (JoinHandle<Ended>, oneshot::Sender<()>) {
+    run_and_say(link, party, Arc::new(|_: &str| {}))
+}
+
+fn run_and_say(link: Link, party: Party, say: Say) -> (JoinHandle<Ended>, oneshot::Sender<()>) {
     let (go, may_go) = oneshot::channel();
     let (finish, finished) = oneshot::channel();
     go.send(()).unwrap();
+    let attendance = Attendance { link, party, say, there: Arc::default() };
     let attended =
-        tokio::spawn(async move { attend(link, traffic, may_go, finished, &mut pin!(pending())).await });
+        tokio::spawn(async move { attendance.attend(may_go, finished, &mut pin!(pending())).await });
     (attended, finish)
 }
 
 #[tokio::test]
 async fn a_load_is_agreed_run_and_ended_on_both_ends() {
     let server = Served::new().await;
-    let (link, agreed, traffic) = server.join(&fake::end("n1", 1)).await.unwrap();
+    let (link, agreed, party) = server.join(&fake::end("n1", 1)).await.unwrap();
     assert_eq!((agreed.peer.host.as_str(), agreed.loopback, agreed.plan.lines.len()), ("n2", false, 2));
-    let (attended, finish) = run(link, traffic.clone());
+    let (attended, finish) = run(link, party.clone());
     finish.send(()).unwrap();
     assert!(matches!(attended.await.unwrap(), Ended::Here));
-    assert!(traffic.is_over());
+    assert!(party.traffic.is_over());
     assert_eq!(server.engine.alive.load(Ordering::SeqCst), 0);
     let lines = server.stop().await;
     assert_eq!(lines[0], "n1 (127.0.0.1): reads 64K x 4 queue pairs a rail from mlx5_0, mlx5_1");
@@ -99,8 +105,8 @@ async fn a_load_is_agreed_run_and_ended_on_both_ends() {
 async fn the_server_goes_on_after_a_client_left() {
     let server = Served::new().await;
     for _ in 0..3 {
-        let (link, _, traffic) = server.join(&fake::end("n1", 1)).await.unwrap();
-        let (attended, finish) = run(link, traffic);
+        let (link, _, party) = server.join(&fake::end("n1", 1)).await.unwrap();
+        let (attended, finish) = run(link, party);
         finish.send(()).unwrap();
         attended.await.unwrap();
     }
@@ -110,7 +116,7 @@ async fn the_server_goes_on_after_a_client_left() {
 #[tokio::test]
 async fn one_machine_at_both_ends_is_loopback() {
     let server = Served::new().await;
-    let (_link, agreed, _traffic) = server.join(&fake::end("n2", 1)).await.unwrap();
+    let (_link, agreed, _party) = server.join(&fake::end("n2", 1)).await.unwrap();
     assert!(agreed.loopback);
     assert!(server.lines()[0].ends_with("(this machine: loopback, no fabric)"), "{:?}", server.lines());
 }
@@ -118,7 +124,7 @@ async fn one_machine_at_both_ends_is_loopback() {
 #[tokio::test]
 async fn a_second_client_is_told_who_is_served() {
     let server = Served::new().await;
-    let (_link, _, _traffic) = server.join(&fake::end("n1", 1)).await.unwrap();
+    let (_link, _, _party) = server.join(&fake::end("n1", 1)).await.unwrap();
     let error = server.join(&fake::end("n3", 3)).await.err().unwrap().to_string();
     assert!(error.contains("is busy: it serves n1 (127.0.0.1) since 0 s"), "{error}");
     assert_eq!(server.lines()[1], "n3 (127.0.0.1): turned away, busy with n1 (127.0.0.1)");
@@ -128,15 +134,15 @@ async fn a_second_client_is_told_who_is_served() {
 async fn stopping_the_server_ends_the_load_with_its_reason() {
     let server = Served::new().await;
     let engine = server.engine.clone();
-    let (link, _, traffic) = server.join(&fake::end("n1", 1)).await.unwrap();
-    let (attended, _finish) = run(link, traffic.clone());
+    let (link, _, party) = server.join(&fake::end("n1", 1)).await.unwrap();
+    let (attended, _finish) = run(link, party.clone());
     while engine.begun.load(Ordering::SeqCst) == 0 {
         tokio::task::yield_now().await;
     }
     let lines = server.stop().await;
     let Ended::There(reason) = attended.await.unwrap() else { panic!("the server was stopped") };
     assert_eq!(reason, "`railscope serve` was stopped by Ctrl-C");
-    assert!(traffic.is_over());
+    assert!(party.traffic.is_over());
     assert_eq!(engine.alive.load(Ordering::SeqCst), 0);
     let last = lines.last().unwrap();
     assert!(last.starts_with("n1 (127.0.0.1): stopped: `railscope serve` was stopped by Ctrl-C;"), "{last}");
@@ -186,8 +192,8 @@ async fn a_client_stopped_while_opening_says_goodbye() {
 #[tokio::test]
 async fn a_client_that_is_killed_frees_the_server() {
     let server = Served::new().await;
-    let (link, _, traffic) = server.join(&fake::end("n1", 1)).await.unwrap();
-    drop((link, traffic));
+    let (link, _, party) = server.join(&fake::end("n1", 1)).await.unwrap();
+    drop((link, party));
     while server.lines().len() < 2 {
         tokio::task::yield_now().await;
     }
@@ -203,15 +209,47 @@ async fn a_client_that_is_killed_frees_the_server() {
 async fn a_rail_that_fails_on_one_end_is_left_out_on_both() {
     let server = Served::new().await;
     server.engine.broken.lock().unwrap().push("mlx5_1".to_owned());
-    let (link, agreed, traffic) = server.join(&fake::end("n1", 1)).await.unwrap();
+    let (link, agreed, party) = server.join(&fake::end("n1", 1)).await.unwrap();
     assert_eq!(agreed.left_out, ["n2 (127.0.0.1): mlx5_1: ibv_reg_mr: no memory"]);
-    let (attended, finish) = run(link, traffic);
+    let (attended, finish) = run(link, party);
     finish.send(()).unwrap();
     attended.await.unwrap();
     let lines = server.stop().await;
     assert_eq!(lines[1], "n1 (127.0.0.1): left out: mlx5_1: ibv_reg_mr: no memory");
     assert!(lines.last().unwrap().contains("1.000 GB in"), "{lines:?}");
     assert!(lines.last().unwrap().contains("over 1 of 2 rails"), "{lines:?}");
+}
+
+#[tokio::test]
+async fn a_rail_that_fails_in_mid_load_is_tried_again_until_both_ends_are_back() {
+    let server = Served::new().await;
+    let client = Arc::new(Fake::default());
+    client.fails_once.lock().unwrap().push("mlx5_1".to_owned());
+    client.refusals.store(1, Ordering::SeqCst);
+    server.engine.refusals.store(1, Ordering::SeqCst);
+    let mut end = fake::end_with("n1", 1, client);
+    (end.timing.retry, end.timing.retry_most) = (Duration::from_millis(10), Duration::from_millis(40));
+    let (link, _, party) = server.join(&end).await.unwrap();
+    let (hear, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let say: Say = Arc::new(move |line: &str| drop(hear.send(line.to_owned())));
+    let (attended, finish) = run_and_say(link, party.clone(), say);
+    let mut lines = Vec::new();
+    while lines.len() < 4 {
+        lines.push(heard.recv().await.unwrap());
+    }
+    assert_eq!(
+        lines[..3],
+        [
+            "mlx5_1: RETRY_EXC_ERR: gone; it is tried again in 0.01 s",
+            "tried again: mlx5_1 port 1: the port is DOWN; next in 0.02 s",
+            "tried again: n2 (127.0.0.1): mlx5_1 port 1: the port is DOWN; next in 0.04 s",
+        ]
+    );
+    assert!(lines[3].starts_with("mlx5_1: back after "), "{lines:?}");
+    assert_eq!(party.traffic.workers()[1].restarts, 1);
+    finish.send(()).unwrap();
+    assert!(matches!(attended.await.unwrap(), Ended::Here));
+    assert!(server.stop().await.last().unwrap().contains("over 2 of 2 rails"));
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use super::PerfRow;
 use super::number::{known, round};
-use crate::timeline::{Done, Measured, Timeline};
+use crate::timeline::{Done, Measured, Timeline, gb_per_s};
 use probes::model::{
     CpuSet, Latencies, Load, LoadOp, LoadOrigin, LoadTarget, RailId, Registered, Worker, WorkerFrame,
     WorkerPhase,
@@ -11,12 +11,17 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The load of the session.
+#[expect(clippy::struct_excessive_bools, reason = "keys of a JSON object, each true or false by itself")]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadBlock {
     /// `ours`, or `described` beside a copied tree.
     pub origin: LoadOrigin,
     /// `read` or `write`.
     pub op: LoadOp,
+    /// Whether the peer did the same in the other direction at the same time.
+    pub bidirectional: bool,
+    /// What the peer did by its own threads in its measured time; null unless bidirectional.
+    pub peer_gb_per_s: Option<f64>,
     /// `verbs`, `tcp` or `sim`; null for a described load.
     pub transport: Option<String>,
     /// Whether it went over TCP: not a performance figure.
@@ -57,6 +62,8 @@ pub struct LoadBlock {
     pub ended: Option<String>,
     /// Error completions by status.
     pub errors: BTreeMap<String, u64>,
+    /// How often a thread that had failed was opened anew and went on.
+    pub restarts: u64,
     /// Latency of sampled operations in the measured time; each null where it was not measured.
     pub latency_us: LatencyRow,
     /// What all threads cost together.
@@ -120,6 +127,8 @@ pub struct ThreadRow {
     pub empty_poll_share: Option<f64>,
     /// Error completions by status.
     pub errors: BTreeMap<String, u64>,
+    /// How often it was opened anew after it had failed, and went on.
+    pub restarts: u64,
     /// What it cost.
     pub perf: PerfRow,
 }
@@ -155,6 +164,12 @@ impl LoadBlock {
         Some(Self {
             origin: load.origin,
             op: load.op,
+            bidirectional: load.bidirectional,
+            peer_gb_per_s: newest
+                .peer
+                .filter(|_| load.bidirectional)
+                .and_then(|peer| gb_per_s(peer.bytes, peer.ns))
+                .and_then(round),
             transport: load.transport.clone(),
             functional_check: load.is_functional_check(),
             simulated,
@@ -178,6 +193,7 @@ impl LoadBlock {
             warmup_s: known(load.warmup_s),
             ended: load.ended.clone(),
             errors,
+            restarts: newest.workers.iter().fold(0, |sum, worker| sum.saturating_add(worker.restarts)),
             latency_us: LatencyRow::of(&latency),
             perf: PerfRow::of(together(measured).as_ref(), &load.perf_gaps),
             threads,
@@ -222,6 +238,7 @@ impl ThreadRow {
                 .then(|| did.empty_polls as f64 / did.polls as f64)
                 .and_then(round),
             errors: did.errors.clone(),
+            restarts: did.restarts,
             perf: PerfRow::of(measured.and_then(Measured::done).as_ref(), &BTreeMap::new()),
         }
     }

@@ -108,6 +108,7 @@ fn loaded_report() -> super::Report {
             polls: 100,
             empty_polls: 25,
             errors: BTreeMap::from([("RETRY_EXC_ERR".to_owned(), 2)]),
+            restarts: 1,
             perf: PerfFrame { context_switches: Some(seq * 7), ..PerfFrame::default() },
             latency: Latencies::from_counts([
                 (Latencies::bucket(171_000), seq * 900),

@@ -14,6 +14,7 @@ pub(super) struct Base {
     pub at_ns: Last,
     pub rails: Vec<RailBase>,
     pub workers: Vec<WorkerBase>,
+    pub peer: [Last; 2],
     pub load: Option<Arc<Load>>,
     pub processes: Option<Arc<Vec<Process>>>,
 }

@@ -2,7 +2,7 @@
 
 use super::base::{Base, Last, PerfBase, RailBase, WorkerBase, slot};
 use super::format::Columns;
-use probes::model::{Frame, Latencies, LegFrame, PerfFrame, RailFrame, WorkerFrame};
+use probes::model::{Frame, Latencies, LegFrame, Measured, PerfFrame, RailFrame, WorkerFrame};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::sync::Arc;
@@ -124,7 +124,9 @@ pub(super) fn frame(line: &[u8], columns: &Columns, bases: &mut [Base]) -> Read<
     let load = row.shared(5, &mut base.load)?;
     let processes = row.shared(6, &mut base.processes)?;
     let sampled_in_ns = row.number(7, &mut Last::default())?;
-    Ok(Frame { host, seq, at_ns, rails, processes, load, workers, sampled_in_ns })
+    let [bytes, ns] = &mut base.peer;
+    let peer = row.number(8, bytes)?.zip(row.number(9, ns)?).map(|(bytes, ns)| Measured { bytes, ns });
+    Ok(Frame { host, seq, at_ns, rails, processes, load, workers, peer, sampled_in_ns })
 }
 
 fn rail(value: &Value, columns: &Columns, base: &mut RailBase) -> Read<RailFrame> {
@@ -171,6 +173,7 @@ fn worker(value: &Value, columns: &Columns, base: &mut WorkerBase) -> Read<Worke
         errors: row.model(7)?,
         latency: latency(row.list(8)?, &mut base.latency).ok_or_else(|| row.wrong(8))?,
         round_trip_ns: row.model(9)?,
+        restarts: row.model(10)?,
     })
 }
 

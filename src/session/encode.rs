@@ -85,7 +85,7 @@ impl<'a> Row<'a> {
 /// Writes one frame as one line.
 pub(super) fn frame(out: &mut Vec<u8>, frame: &Frame, base: &mut Base) {
     // taken apart by name, here and below, so that a new field cannot be forgotten in the file
-    let Frame { host, seq, at_ns, rails, processes, load, workers, sampled_in_ns } = frame;
+    let Frame { host, seq, at_ns, rails, processes, load, workers, peer, sampled_in_ns } = frame;
     let mut row = Row::begin(out);
     row.json(host);
     row.number(Some(*seq), &mut base.seq);
@@ -95,6 +95,8 @@ pub(super) fn frame(out: &mut Vec<u8>, frame: &Frame, base: &mut Base) {
     row.shared(load.as_ref(), &mut base.load);
     row.shared(processes.as_ref(), &mut base.processes);
     row.word(sampled_in_ns.as_ref());
+    row.number(peer.map(|peer| peer.bytes), &mut base.peer[0]);
+    row.number(peer.map(|peer| peer.ns), &mut base.peer[1]);
     row.end();
     out.push(b'\n');
 }
@@ -129,6 +131,7 @@ fn worker(row: &mut Row<'_>, worker: &WorkerFrame, base: &mut WorkerBase) {
         polls,
         empty_polls,
         errors,
+        restarts,
         perf: cost,
         latency: took,
         round_trip_ns,
@@ -142,6 +145,7 @@ fn worker(row: &mut Row<'_>, worker: &WorkerFrame, base: &mut WorkerBase) {
     row.json(errors);
     row.row(|row| latency(row, took, &mut base.latency));
     row.json(round_trip_ns);
+    row.word((*restarts > 0).then_some(restarts));
 }
 
 /// The buckets that differ from the last ones, each with its difference modulo 2^64.

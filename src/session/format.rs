@@ -14,8 +14,18 @@ const FORMAT: &str = "railscope-session";
 pub(super) const VERSION: u32 = 1;
 
 /// Columns of a row: one frame of one host.
-pub(super) const ROW: &[&str] =
-    &["host", "seq", "at_ns", "rails", "workers", "load", "processes", "sampled_in_ns"];
+pub(super) const ROW: &[&str] = &[
+    "host",
+    "seq",
+    "at_ns",
+    "rails",
+    "workers",
+    "load",
+    "processes",
+    "sampled_in_ns",
+    "peer_bytes",
+    "peer_ns",
+];
 /// Columns of a rail.
 pub(super) const RAIL: &[&str] = &["rx_bytes", "tx_bytes", "counters", "legs", "state", "phys_state", "lost"];
 /// Columns of a leg of a bond.
@@ -33,6 +43,7 @@ pub(super) const WORKER: &[&str] = &[
     "errors",
     "latency",
     "round_trip_ns",
+    "restarts",
 ];
 /// Columns of a worker's cost.
 pub(super) const PERF: &[&str] = &PerfFrame::NAMES;

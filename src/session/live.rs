@@ -164,6 +164,7 @@ impl Live {
             processes,
             load: self.load.as_ref().map(|load| load.load()),
             workers,
+            peer: self.load.as_ref().and_then(|load| load.peer()),
             sampled_in_ns: Some(nanoseconds(self.began.elapsed().saturating_sub(before))),
         }
     }

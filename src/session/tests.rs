@@ -8,7 +8,7 @@ use super::{FrameSource, Recorded, Replay, SourceError};
 use crate::rules::{self, Limits};
 use crate::timeline::Timeline;
 use probes::model::{
-    CpuSet, Frame, Latencies, LegFrame, Load, LoadOp, LoadOrigin, LoadTarget, PerfFrame, Process,
+    CpuSet, Frame, Latencies, LegFrame, Load, LoadOp, LoadOrigin, LoadTarget, Measured, PerfFrame, Process,
     ProcessSource, Rail, RailFrame, RailId, Registered, Session, Topology, Worker, WorkerFrame, WorkerPhase,
 };
 use std::collections::{BTreeMap, VecDeque};
@@ -146,6 +146,7 @@ fn story(count: u64) -> Listed {
                 polls: n * 2000,
                 empty_polls: n * 900,
                 errors: if n > 25 { BTreeMap::from([("RETRY_EXC_ERR".into(), 1)]) } else { BTreeMap::new() },
+                restarts: u64::from(n > 27),
                 perf: PerfFrame { context_switches: Some(n / 7), ..PerfFrame::default() },
                 latency: Latencies::from_counts([(300, n * 40), (320, n / 3), (400, u64::from(n > 20))]),
                 round_trip_ns: (n > 6).then_some(7000),
@@ -153,6 +154,7 @@ fn story(count: u64) -> Listed {
         } else {
             Vec::new()
         },
+        peer: (n > 9).then(|| Measured { bytes: n * 1_000_000, ns: n * 97 }),
         sampled_in_ns: Some(210_000 + n % 13),
     };
     Listed { session: session(1), frames: (0..count).map(frame).collect() }

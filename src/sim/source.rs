@@ -217,6 +217,7 @@ impl Simulated {
                 .enumerate()
                 .flat_map(|(at, rail)| rail.units.iter().map(move |unit| unit.worker(RailId(at))))
                 .collect(),
+            peer: None,
             sampled_in_ns: None,
         }
     }
@@ -333,6 +334,7 @@ impl SimUnit {
             polls: count(&self.counts.polls),
             empty_polls: count(&self.counts.empty_polls),
             errors: BTreeMap::new(),
+            restarts: 0,
             perf: PerfFrame::default(),
             latency: self.counts.latency.read(),
             round_trip_ns: None,

@@ -84,6 +84,10 @@ pub fn of(id: RailId, rail: &Rail, latest: Option<&Frame>, findings: &[Finding])
             *sum = sum.saturating_add(*count);
         }
         badges.extend(errors.iter().map(|(status, count)| Badge::failure(format!("{count} {status}"))));
+        let back = workers().fold(0, |sum: u64, worker| sum.saturating_add(worker.restarts));
+        if back > 0 {
+            badges.push(Badge::failure(format!("back {back}x")));
+        }
         if workers().any(|worker| worker.phase == WorkerPhase::Failed && worker.errors.is_empty()) {
             badges.push(Badge::failure("load failed"));
         }

@@ -152,7 +152,8 @@ fn describe(load: &Load, host: &HostTimeline, times: &str) -> String {
     };
     let size = load.size_bytes.map(|bytes| format!(" {}", Size(bytes))).unwrap_or_default();
     let qps = load.qps.map(|qps| format!(" {times} {qps} QPs")).unwrap_or_default();
-    let mut text = format!("{op}{size}{qps}");
+    let both = if load.bidirectional { " both ways" } else { "" };
+    let mut text = format!("{op}{size}{qps}{both}");
     if load.is_functional_check() {
         text += " over TCP: functional check, not a performance figure";
     }
@@ -184,6 +185,8 @@ fn progress(load: &Load, host: &HostTimeline) -> String {
         format!("warming up{warmup}")
     } else if any(WorkerPhase::Waiting) || workers.is_empty() {
         "connecting".to_owned()
+    } else if workers.iter().all(|worker| worker.phase == WorkerPhase::Failed) {
+        "nothing moves".to_owned()
     } else {
         format!("done, {measured_s:.0} s measured")
     };

@@ -13,7 +13,10 @@ pub(super) struct ConnectedRail {
     /// READs outstanding per queue pair, as negotiated.
     pub(super) read_depth: u32,
     pub(super) traffic: Traffic,
-    pub(super) region: Arc<Region>,
+    /// Where our own requests read into or write from.
+    pub(super) local: Option<Arc<Region>>,
+    /// What the peer's requests read or write.
+    pub(super) exposed: Option<Arc<Region>>,
     pub(super) layout: Layout,
 }
 
@@ -33,7 +36,8 @@ impl OpenRail {
     /// The ends do not fit together, or a queue pair cannot reach its peer.
     pub(super) fn connect(self, peer: &Endpoint, role: Role) -> Result<ConnectedRail, LoadError> {
         let own = &self.endpoint;
-        fits(own, peer, role, self.layout.bytes())?;
+        let posts = role.posts(&self.params);
+        fits(own, peer, posts.then(|| self.layout.bytes()))?;
         let window = Window {
             initiator_depth: read_depth(
                 own.max_initiator_depth,
@@ -62,16 +66,15 @@ impl OpenRail {
             pair.to_rtr(&path, window).map_err(|error| addressed(&error, own, peer))?;
             pair.to_rts(ours.psn, window)?;
         }
-        let traffic = match (role, &peer.buffer) {
-            (Role::Reader, Some(buffer)) => {
+        let traffic = match (&self.local, &peer.buffer) {
+            (Some(local), Some(buffer)) if posts => {
                 let lanes = (0..).zip(queue_pairs);
                 let rings = lanes
                     .map(|(lane, pair)| {
                         let requests = self.layout.requests(lane, buffer.address);
                         let message = (self.params.size_bytes, buffer.rkey);
                         let walk = self.layout.walk(lane, buffer.address);
-                        Ring::new(pair, Arc::clone(&self.region), self.params.op, message, &requests)?
-                            .walking(walk)
+                        Ring::new(pair, Arc::clone(local), self.params.op, message, &requests)?.walking(walk)
                     })
                     .collect::<Result<Vec<_>, _>>()?;
                 let (device, size) = (own.device.clone(), self.params.size_bytes);
@@ -87,7 +90,8 @@ impl OpenRail {
         Ok(ConnectedRail {
             read_depth: window.initiator_depth,
             traffic,
-            region: self.region,
+            local: self.local,
+            exposed: self.exposed,
             layout: self.layout,
         })
     }
@@ -104,8 +108,8 @@ fn routed(own: &Endpoint, peer: &Endpoint) -> bool {
     own.link_layer == LinkLayer::Ethernet || peer.lid == 0 || subnet(own) != subnet(peer)
 }
 
-/// Refuses two ends that cannot talk.
-fn fits(own: &Endpoint, peer: &Endpoint, role: Role, bytes: u64) -> Result<(), LoadError> {
+/// Refuses two ends that cannot talk. `bytes` is what this end reads or writes of the peer's memory.
+fn fits(own: &Endpoint, peer: &Endpoint, bytes: Option<u64>) -> Result<(), LoadError> {
     let (ours, theirs) = (&own.device, &peer.device);
     let refuse = |reason: String| Err(LoadError::Other(format!("{ours} and the peer's {theirs}: {reason}")));
     if own.link_layer != peer.link_layer {
@@ -114,10 +118,10 @@ fn fits(own: &Endpoint, peer: &Endpoint, role: Role, bytes: u64) -> Result<(), L
     if own.qps.len() != peer.qps.len() {
         return refuse(format!("{} queue pairs here, {} there", own.qps.len(), peer.qps.len()));
     }
-    if role == Role::Reader {
+    if let Some(bytes) = bytes {
         let there = peer.buffer.map_or(0, |buffer| buffer.bytes);
         if there < bytes {
-            return refuse(format!("the peer offers {there} bytes, this load reads {bytes}"));
+            return refuse(format!("the peer offers {there} bytes, this load needs {bytes}"));
         }
     }
     Ok(())
@@ -139,7 +143,7 @@ fn addressed(error: &Error, own: &Endpoint, peer: &Endpoint) -> LoadError {
 #[cfg(test)]
 mod tests {
     use super::{fits, read_depth, routed};
-    use crate::load::{Endpoint, Memory, QpAddress, RemoteBuffer, Role};
+    use crate::load::{Endpoint, Memory, QpAddress, RemoteBuffer};
     use crate::model::LinkLayer;
 
     fn endpoint(link_layer: LinkLayer, lid: u16, gid: &str) -> Endpoint {
@@ -182,10 +186,10 @@ mod tests {
     #[test]
     fn ends_that_cannot_talk_are_refused_in_words() {
         let (roce, ib) = (endpoint(LinkLayer::Ethernet, 0, "::1"), endpoint(LinkLayer::InfiniBand, 1, "::1"));
-        let error = fits(&roce, &ib, Role::Reader, 1).unwrap_err().to_string();
+        let error = fits(&roce, &ib, Some(1)).unwrap_err().to_string();
         assert!(error.contains("Ethernet here, InfiniBand there"), "{error}");
-        let error = fits(&roce, &roce, Role::Reader, 8192).unwrap_err().to_string();
-        assert!(error.contains("offers 4096 bytes, this load reads 8192"), "{error}");
-        assert!(fits(&roce, &roce, Role::Reader, 4096).is_ok());
+        let error = fits(&roce, &roce, Some(8192)).unwrap_err().to_string();
+        assert!(error.contains("offers 4096 bytes, this load needs 8192"), "{error}");
+        assert!(fits(&roce, &roce, Some(4096)).is_ok());
     }
 }

@@ -2,12 +2,14 @@
 
 use super::Unit;
 use super::counts::{AtomicPhase, Counts};
-use crate::model::{PerfFrame, WorkerFrame, WorkerPhase};
+use super::layout::Layout;
+use crate::ffi::verbs::Region;
+use crate::model::{Measured, PerfFrame, WorkerFrame, WorkerPhase};
 use crate::perf::Meter;
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The phase all rails are in. Spinning threads read it without a lock, sleeping ones wait for it to change.
 #[derive(Debug, Default)]
@@ -16,6 +18,20 @@ pub(super) struct Control {
     phase: Alone,
     changing: Mutex<()>,
     changed: Condvar,
+    measured: Mutex<Window>,
+}
+
+/// When the measured time began and ended, with the bytes of all workers then.
+#[derive(Debug, Default)]
+struct Window {
+    begin: Option<(Instant, u64)>,
+    end: Option<(Instant, u64)>,
+}
+
+/// What all workers have moved, and when that was.
+fn mark<'a>(workers: impl Iterator<Item = &'a Worker>) -> (Instant, u64) {
+    let bytes = workers.map(|worker| worker.counts.bytes.load(Ordering::Relaxed));
+    (Instant::now(), bytes.fold(0, u64::saturating_add))
 }
 
 #[derive(Debug, Default)]
@@ -38,6 +54,39 @@ impl Control {
         }
     }
 
+    /// Notes that the measured time begins.
+    pub(super) fn mark_begin<'a>(&self, workers: impl Iterator<Item = &'a Worker>) {
+        lock(&self.measured).begin = Some(mark(workers));
+    }
+
+    /// Notes that the measured time ends.
+    pub(super) fn mark_end<'a>(&self, workers: impl Iterator<Item = &'a Worker>) {
+        lock(&self.measured).end = Some(mark(workers));
+    }
+
+    /// What was done in the measured time so far; `None` before it begins.
+    pub(super) fn measured<'a>(&self, workers: impl Iterator<Item = &'a Worker>) -> Option<Measured> {
+        let measured = lock(&self.measured);
+        let (begin, bytes_then) = measured.begin?;
+        let (end, bytes) = measured.end.unwrap_or_else(|| mark(workers));
+        let ns = u64::try_from(end.saturating_duration_since(begin).as_nanos()).unwrap_or(u64::MAX);
+        Some(Measured { bytes: bytes.saturating_sub(bytes_then), ns })
+    }
+
+    /// Waits until the phase is no longer `phase`, or `worker` is told to let go.
+    pub(super) fn sleep(&self, phase: WorkerPhase, worker: &Worker) {
+        let changing = lock(&self.changing);
+        let same = |(): &mut ()| self.phase() == phase && !worker.is_halted();
+        drop(self.changed.wait_while(changing, same).unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Tells `worker` to let go of its queue pairs, so that it can be opened anew.
+    pub(super) fn halt(&self, worker: &Worker) {
+        let _changing = lock(&self.changing);
+        worker.halted.store(true, Ordering::Release);
+        self.changed.notify_all();
+    }
+
     /// Waits until the phase is no longer `phase`, at most for `timeout`; says what it is then.
     pub(super) fn wait_while(&self, phase: WorkerPhase, timeout: Option<Duration>) -> WorkerPhase {
         let changing = lock(&self.changing);
@@ -56,9 +105,25 @@ pub(super) struct Worker {
     pub(super) unit: Unit,
     pub(super) device: String,
     pub(super) counts: Counts,
+    /// What its peer may read or write, while it may.
+    pub(super) exposed: Mutex<Option<(Arc<Region>, Layout)>>,
+    /// Told to let go of its queue pairs.
+    halted: AtomicBool,
+    /// How often it went on after it had failed.
+    pub(super) restarts: AtomicU64,
+    news: Mutex<Vec<Happening>>,
     /// Touched by the worker before it runs and after it ran, by the sampler in between.
     pub(super) meter: Mutex<Option<Meter>>,
     trouble: Mutex<Trouble>,
+}
+
+/// What happens to a thread that the other end must hear of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// It failed: why.
+    Failed(String),
+    /// It posts nothing any more, and nothing is out: good operations of each of its queue pairs since it was opened.
+    AtRest(Vec<u64>),
 }
 
 #[derive(Debug, Default)]
@@ -69,7 +134,17 @@ struct Trouble {
 
 impl Worker {
     pub(super) fn new(unit: Unit, device: String) -> Self {
-        Self { unit, device, counts: Counts::default(), meter: Mutex::default(), trouble: Mutex::default() }
+        Self {
+            unit,
+            device,
+            counts: Counts::default(),
+            exposed: Mutex::default(),
+            halted: AtomicBool::new(false),
+            restarts: AtomicU64::new(0),
+            news: Mutex::default(),
+            meter: Mutex::default(),
+            trouble: Mutex::default(),
+        }
     }
 
     /// Notes errors by name, and what they mean.
@@ -81,19 +156,44 @@ impl Worker {
         trouble.failure.get_or_insert(failure);
     }
 
-    /// What went wrong; `None` while nothing did.
+    /// What went wrong first; `None` while nothing did.
     pub(super) fn failure(&self) -> Option<String> {
-        lock(&self.trouble).failure.clone()
+        let failure = lock(&self.trouble).failure.clone()?;
+        Some(match self.restarts.load(Ordering::Relaxed) {
+            0 => failure,
+            1 => format!("{failure} (it came back)"),
+            times => format!("{failure} (it came back {times} times)"),
+        })
     }
 
-    /// Whether it will move no more bytes.
-    pub(super) fn is_over(&self) -> bool {
-        matches!(self.counts.phase(), WorkerPhase::Done | WorkerPhase::Failed)
+    /// Notes what the other end must hear of.
+    pub(super) fn tell(&self, happening: Happening) {
+        lock(&self.news).push(happening);
+    }
+
+    /// What was noted since it was last asked for.
+    pub(super) fn news(&self) -> Vec<Happening> {
+        std::mem::take(&mut *lock(&self.news))
+    }
+
+    /// Whether it was told to let go of its queue pairs.
+    pub(super) fn is_halted(&self) -> bool {
+        self.halted.load(Ordering::Acquire)
+    }
+
+    /// Begins anew.
+    pub(super) fn unhalt(&self) {
+        self.halted.store(false, Ordering::Release);
+    }
+
+    /// Whether it has moved something, so that its failure may pass.
+    pub(super) fn has_worked(&self) -> bool {
+        self.counts.operations.load(Ordering::Relaxed) > 0
     }
 
     /// What it has done so far.
     pub(super) fn frame(&self) -> WorkerFrame {
-        let get = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         WorkerFrame {
             rail: Some(self.unit.rail),
             phase: self.counts.phase(),
@@ -102,6 +202,7 @@ impl Worker {
             polls: get(&self.counts.polls),
             empty_polls: get(&self.counts.empty_polls),
             errors: lock(&self.trouble).errors.clone(),
+            restarts: get(&self.restarts),
             perf: lock(&self.meter).as_mut().map_or_else(PerfFrame::default, Meter::read),
             latency: self.counts.latency.read(),
             round_trip_ns: Some(get(&self.counts.round_trip_ns)).filter(|ns| *ns > 0),

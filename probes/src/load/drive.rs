@@ -31,7 +31,8 @@ impl Idle {
     }
 }
 
-/// Pumps until the load is over, or until `operations` were good after the warm-up. No lock, no allocation and no
+/// Pumps until the load is over, until the worker is told to let go, or until `operations` were good after the
+/// warm-up. No lock, no allocation and no
 /// system call in between, unless `idle` says so, and a clock for one operation in hundreds.
 ///
 /// # Errors
@@ -67,6 +68,9 @@ pub(super) fn drive(
                 }
             }
             continue;
+        }
+        if worker.is_halted() {
+            return Ok(());
         }
         empty_polls = empty_polls.saturating_add(1);
         match idle {

@@ -1,6 +1,6 @@
 //! What two ends must know of each other before their queue pairs can talk.
 
-use super::{Memory, TcpEnd};
+use super::{Memory, Params, TcpEnd};
 use crate::model::{GidType, LinkLayer, Registered};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv6Addr;
@@ -9,10 +9,24 @@ use std::net::Ipv6Addr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Posts the work requests; its threads spin.
+    /// Posts the work requests; its threads spin. It began the load.
     Reader,
-    /// Registers memory and answers in hardware; its threads sleep.
+    /// Registers memory and answers in hardware; its threads sleep, unless the load is bidirectional.
     Target,
+}
+
+impl Role {
+    /// Whether this end posts work requests.
+    #[must_use]
+    pub fn posts(self, params: &Params) -> bool {
+        self == Self::Reader || params.bidirectional
+    }
+
+    /// Whether the other end posts work requests.
+    #[must_use]
+    pub fn answers(self, params: &Params) -> bool {
+        self == Self::Target || params.bidirectional
+    }
 }
 
 /// One end of one rail: everything the other end needs to connect its queue pairs.
@@ -40,7 +54,7 @@ pub struct Endpoint {
     pub max_initiator_depth: u32,
     /// READ requests a queue pair can answer at a time (`max_qp_rd_atom`).
     pub max_responder_depth: u32,
-    /// Memory the other end may read and write; `None` of a reader.
+    /// Memory the other end may read and write; `None` where it does neither.
     pub buffer: Option<RemoteBuffer>,
     /// Its TCP address, of a load over TCP.
     #[serde(default)]

@@ -63,6 +63,11 @@ impl Layout {
         }
     }
 
+    /// Queue pairs.
+    pub(super) fn lanes(&self) -> usize {
+        self.qps as usize
+    }
+
     /// Bytes of the whole buffer.
     pub(super) fn bytes(&self) -> u64 {
         self.stride_bytes.saturating_mul(u64::from(self.qps))

@@ -3,16 +3,17 @@
 use super::control::{Control, Worker, lock};
 use super::gpu::Destination;
 use super::placement::{Here, Placement, places};
-use super::running::{Clock, Running};
-use super::thread::{Opened, Thread};
+use super::running::{Clock, Running, RunningUnit};
+use super::thread::{Opened, Order, Thread};
 use super::{Endpoint, LoadError, Memory, Params, Role, Transport, Unit};
 use crate::bind;
 use crate::ffi::verbs::RelaxedOrdering;
 use crate::model::{self, Load, LoadOp, LoadOrigin, LoadTarget, Rail, RailId, Topology};
 use crate::perf::Meter;
 use std::net::Ipv6Addr;
-use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 /// Rails that are being opened, or wait for their peers. Dropping it closes them.
@@ -30,8 +31,8 @@ pub struct Opening {
 /// One unit of an [`Opening`].
 struct OpeningUnit {
     worker: Arc<Worker>,
-    /// Sends the peer to the thread; dropped, the thread ends.
-    peer: Sender<Endpoint>,
+    /// What the thread is to do; dropped, it ends.
+    orders: Sender<Order>,
     opened: Receiver<Result<Opened, LoadError>>,
     connected: Receiver<Result<u32, LoadError>>,
     facts: Option<Opened>,
@@ -90,7 +91,7 @@ fn spawn(
     let (opened_sender, opened) = channel();
     let refused = opened_sender.clone();
     let (connected_sender, connected) = channel();
-    let (peer, peer_receiver) = channel();
+    let (orders, orders_receiver) = channel();
     let thread = Thread {
         rail,
         place,
@@ -100,7 +101,7 @@ fn spawn(
         worker: Arc::clone(&worker),
         opened: opened_sender,
         connected: connected_sender,
-        peer: peer_receiver,
+        orders: orders_receiver,
     };
     let number = unit.number().map(|number| format!("-{number}")).unwrap_or_default();
     let name = format!("rail-{}{number}", worker.device);
@@ -112,7 +113,7 @@ fn spawn(
         );
         let _ = refused.send(Err(LoadError::Other(reason)));
     });
-    OpeningUnit { worker, peer, opened, connected, facts: None, thread: thread.ok() }
+    OpeningUnit { worker, orders, opened, connected, facts: None, thread: thread.ok() }
 }
 
 impl Opening {
@@ -142,7 +143,7 @@ impl Opening {
             match peer {
                 Some(peer) => {
                     // a thread that is gone is noticed below
-                    let _ = unit.peer.send(peer);
+                    let _ = unit.orders.send(Order::Connect(peer));
                     kept.push(unit);
                 }
                 None => closing.push(unit),
@@ -178,16 +179,33 @@ impl Opening {
 
     fn start(&self, connected: Vec<(OpeningUnit, Option<u32>)>, loopback: bool) -> Running {
         let load = Arc::new(self.describe(&connected, loopback));
-        let workers = connected.iter().map(|(unit, _)| Arc::clone(&unit.worker)).collect();
-        let mut threads: Vec<_> = connected.into_iter().filter_map(|(unit, _)| unit.thread).collect();
-        let clock = Clock {
-            control: Arc::clone(&self.control),
-            warmup_s: if self.role == Role::Reader { self.params.warmup_s } else { 0.0 },
-            duration_s: if self.role == Role::Reader { self.params.duration_s } else { None },
-        };
+        let workers: Vec<_> = connected.iter().map(|(unit, _)| Arc::clone(&unit.worker)).collect();
+        let (mut units, mut threads) = (Vec::new(), Vec::new());
+        for (unit, _) in connected {
+            let OpeningUnit { worker, orders, opened, connected, thread, .. } = unit;
+            threads.extend(thread);
+            units.push(RunningUnit {
+                worker,
+                orders,
+                opened: Mutex::new(opened),
+                connected: Mutex::new(connected),
+            });
+        }
+        let (warmup_s, duration_s) = (self.params.warmup_s, self.params.duration_s);
+        // one end alone decides when a load of one direction ends
+        let (warmup_s, duration_s) =
+            if self.role.posts(&self.params) { (warmup_s, duration_s) } else { (0.0, None) };
+        let clock = Clock { control: Arc::clone(&self.control), workers, warmup_s, duration_s };
         let clock = std::thread::Builder::new().name("load-clock".to_owned()).spawn(move || clock.run());
         threads.push(clock.expect("the process may start one more thread"));
-        Running { control: Arc::clone(&self.control), load, workers, threads }
+        Running {
+            control: Arc::clone(&self.control),
+            load,
+            params: self.params.clone(),
+            units,
+            threads,
+            mends: AtomicBool::new(false),
+        }
     }
 
     fn describe(&self, connected: &[(OpeningUnit, Option<u32>)], loopback: bool) -> Load {
@@ -226,6 +244,7 @@ impl Opening {
             op: self.params.op,
             transport: Some(self.params.transport.to_string()),
             loopback,
+            bidirectional: self.params.bidirectional,
             target: self.target.clone(),
             devices,
             size_bytes: Some(self.params.size_bytes),
@@ -267,7 +286,7 @@ impl OpeningUnit {
 
     /// Ends the thread: it finds that no peer will come.
     fn close(self) {
-        drop(self.peer);
+        drop(self.orders);
         // a panic of the thread has been printed, and the rail is closed either way
         let _ = self.thread.map(JoinHandle::join);
     }

@@ -1,10 +1,11 @@
-//! What the target's buffer holds, so that the reader can tell data that arrived from data that did not.
+//! What the memory that data come from holds, so that data that arrived can be told from data that did not.
 
 use super::layout::Layout;
 use crate::ffi::buffer::Buffer;
 use crate::ffi::cuda;
+use serde::{Deserialize, Serialize};
 
-/// The word at position `at` of a target's buffer: no two alike, none zero, so that neither memory that was never
+/// The word at position `at` of memory that data come from: no two alike, none zero, so that neither memory that was never
 /// written nor data from a wrong place passes for it.
 pub(super) fn word(at: usize) -> u64 {
     // the finalizer of splitmix64 (Steele, Lea, Flood 2014), a bijection
@@ -19,16 +20,16 @@ const COMPARE_ALL_BELOW_BYTES: u64 = 16 << 20;
 /// Above this, fewer; but the first word of every message, whatever the size.
 const MOST_BYTES_PER_LOOK: u64 = 512 << 20;
 
-/// What of a reader's buffer is not what the target holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Wrong {
+/// What of the memory that data went to is not what their source holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wrong {
     /// Messages with a wrong word.
-    pub(super) messages: u64,
-    /// Wrong words among those compared.
-    pub(super) words: u64,
+    pub messages: u64,
+    /// Wrong words of 8 bytes among those compared.
+    pub words: u64,
 }
 
-/// Compares the reader's buffer with what the target holds, over the places that were filled. `operations` are the
+/// Compares memory that data went to with what their source holds, over the places that were filled. `operations` are the
 /// good operations of each queue pair.
 ///
 /// # Errors

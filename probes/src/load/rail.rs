@@ -9,7 +9,7 @@ use crate::ffi::pages::Pages;
 use crate::ffi::verbs::{
     CompletionQueue, Context, Limits, Port, ProtectionDomain, QueuePair, Region, RelaxedOrdering,
 };
-use crate::model::{LinkLayer, Rail};
+use crate::model::{LinkLayer, LoadOp, Rail};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::Ipv6Addr;
 use std::sync::Arc;
@@ -22,7 +22,10 @@ pub(super) struct OpenRail {
     pub(super) buffer_node: Option<u32>,
     pub(super) params: Params,
     pub(super) layout: Layout,
-    pub(super) region: Arc<Region>,
+    /// Where our own requests read into or write from; `None` where this end posts none.
+    pub(super) local: Option<Arc<Region>>,
+    /// What the peer's requests read or write; `None` where it posts none.
+    pub(super) exposed: Option<Arc<Region>>,
     pub(super) queue_pairs: Vec<QueuePair>,
     pub(super) queue: CompletionQueue,
 }
@@ -41,21 +44,31 @@ pub(super) fn open(
     let (gid_index, gid) = address(&context, rail, params, link_layer)?;
 
     let layout = Layout::new(params);
-    let (memory, buffer_node) = buffer(rail, &layout, role, place)?;
     let domain = context.protection_domain()?;
-    let region = domain.register(memory);
-    let region = region.map_err(|error| match &place.gpu {
-        Some(gpu) => gpu.explained(error),
-        None => LoadError::Verbs(error),
-    })?;
-    let region = Arc::new(region);
-    let depth = if role == Role::Reader { params.depth } else { 1 };
+    let memory = |content| -> Result<_, LoadError> {
+        let (memory, node) = buffer(rail, &layout, content, place)?;
+        let region = domain.register(memory).map_err(|error| match &place.gpu {
+            Some(gpu) => gpu.explained(error),
+            None => LoadError::Verbs(error),
+        })?;
+        Ok((Arc::new(region), node))
+    };
+    // data come from memory that holds the pattern and go to memory that does not
+    let (ours, theirs) = match params.op {
+        LoadOp::Read => (Content::Zeros, Content::Pattern),
+        LoadOp::Write => (Content::Pattern, Content::Zeros),
+    };
+    let local = role.posts(params).then(|| memory(ours)).transpose()?;
+    let exposed = role.answers(params).then(|| memory(theirs)).transpose()?;
+    let buffer_node = local.as_ref().or(exposed.as_ref()).and_then(|(_, node)| *node);
+    let (local, exposed) = (local.map(|(region, _)| region), exposed.map(|(region, _)| region));
+    let depth = if role.posts(params) { params.depth } else { 1 };
     // room for an error completion of every request
     let queue = context.completion_queue(params.qps.saturating_mul(depth))?;
     let queue_pairs = queue_pairs(&domain, &queue, params.qps, depth, rail.port)?;
 
     let qps = queue_pairs.iter().map(|pair| QpAddress { qpn: pair.number(), psn: random_psn() }).collect();
-    let buffer = (role == Role::Target).then(|| RemoteBuffer {
+    let buffer = exposed.as_ref().map(|region| RemoteBuffer {
         address: region.address(),
         rkey: region.rkey(),
         bytes: layout.bytes(),
@@ -76,16 +89,18 @@ pub(super) fn open(
         buffer,
         tcp: None,
         memory: params.memory,
-        registered: region.registered(),
+        registered: local.as_ref().or(exposed.as_ref()).and_then(|region| region.registered()),
     };
-    let relaxed_ordering = region.relaxed_ordering();
+    let region = local.as_ref().or(exposed.as_ref());
+    let relaxed_ordering = region.map_or(RelaxedOrdering::NotSupported, |region| region.relaxed_ordering());
     Ok(OpenRail {
         endpoint,
         relaxed_ordering,
         buffer_node,
         params: params.clone(),
         layout,
-        region,
+        local,
+        exposed,
         queue_pairs,
         queue,
     })
@@ -152,18 +167,26 @@ fn address(
     Ok((index, gid))
 }
 
-/// Memory on the wanted node, or of the wanted GPU: of a target filled with the pattern, of a reader with zeros, which it
-/// has not.
+/// What memory holds before anything moves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Content {
+    /// What is looked for where the data go.
+    Pattern,
+    /// No word of the pattern.
+    Zeros,
+}
+
+/// Memory on the wanted node, or of the wanted GPU.
 fn buffer(
     rail: &Rail,
     layout: &Layout,
-    role: Role,
+    content: Content,
     place: &Placement,
 ) -> Result<(Buffer, Option<u32>), LoadError> {
     let bytes = usize::try_from(layout.bytes()).unwrap_or(usize::MAX);
-    let content: fn(usize) -> u64 = match role {
-        Role::Target => pattern::word,
-        Role::Reader => |_| 0,
+    let content: fn(usize) -> u64 = match content {
+        Content::Pattern => pattern::word,
+        Content::Zeros => |_| 0,
     };
     if let Some(gpu) = &place.gpu {
         let mut memory = Buffer::from(gpu.allocate(&rail.device, bytes)?);

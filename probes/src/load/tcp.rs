@@ -21,7 +21,7 @@ mod tests;
 use super::control::lock;
 use super::drive::{Idle, drive};
 use super::pattern;
-use super::thread::{Opened, Thread};
+use super::thread::{Opened, Order, Thread};
 use super::{LoadError, Params, WorkingSet};
 use crate::ffi::verbs::RelaxedOrdering;
 use crate::model::{CpuSet, WorkerPhase};
@@ -121,7 +121,7 @@ impl Thread {
         let endpoint = open.endpoint.clone();
         let relaxed_ordering = RelaxedOrdering::NotSupported;
         let _ = self.opened.send(Ok(Opened { endpoint, cpus, buffer_node: None, relaxed_ordering }));
-        let Ok(peer) = self.peer.recv() else { return WorkerPhase::Done };
+        let Ok(Order::Connect(peer)) = self.orders.recv() else { return WorkerPhase::Done };
         let traffic = match open.connect(&peer) {
             Ok(traffic) => traffic,
             Err(error) => {

@@ -2,19 +2,23 @@
 
 use super::cap::Capped;
 use super::connect::{ConnectedRail, Traffic};
-use super::control::{Control, Worker, lock};
+use super::control::{Control, Happening, Worker, lock};
 use super::drive::{Idle, drive};
 use super::layout::Layout;
+use super::pattern::{self, Wrong};
 use super::placement::Placement;
 use super::rail;
-use super::{Endpoint, LoadError, Params, Role, Transport, pattern};
+use super::verbs::VerbsTransport;
+use super::{Endpoint, LoadError, LoadTransport, Params, Role, Transport};
 use crate::bind;
 use crate::ffi::verbs::{Region, RelaxedOrdering};
 use crate::model::{CpuSet, LoadOp, Rail, WorkerPhase};
 use crate::perf::Meter;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
 
 /// What a thread tells once its rail is open.
 pub(super) struct Opened {
@@ -24,7 +28,21 @@ pub(super) struct Opened {
     pub(super) relaxed_ordering: RelaxedOrdering,
 }
 
-/// What one rail's thread starts with.
+/// What a thread is told.
+pub(super) enum Order {
+    /// Connect with this peer.
+    Connect(Endpoint),
+    /// Open the rail anew.
+    Open,
+    /// Go on, after it was opened anew.
+    Go,
+    /// The peer's thread is at rest: nothing of it is out.
+    Release,
+    /// What the peer found where our data went; `None`: it could not look.
+    Verdict(Option<Wrong>),
+}
+
+/// What one thread starts with.
 pub(super) struct Thread {
     pub(super) rail: Rail,
     pub(super) place: Result<Placement, String>,
@@ -34,8 +52,21 @@ pub(super) struct Thread {
     pub(super) worker: Arc<Worker>,
     pub(super) opened: Sender<Result<Opened, LoadError>>,
     pub(super) connected: Sender<Result<u32, LoadError>>,
-    pub(super) peer: Receiver<Endpoint>,
+    pub(super) orders: Receiver<Order>,
 }
+
+/// How it ended that a thread drove its rail.
+enum End {
+    /// As planned, or nobody wants it any more.
+    Done,
+    /// By an error, which is told.
+    Failed,
+    /// Because it is to be opened anew.
+    Again,
+}
+
+/// How long a peer that is at its end too may take to say so, or to look at the data.
+const LAST_WORD: Duration = Duration::from_secs(5);
 
 impl Thread {
     /// The whole life of the thread.
@@ -66,33 +97,217 @@ impl Thread {
         if self.params.transport == Transport::Tcp {
             return self.over_tcp(cpus);
         }
+        let mut is_first = true;
+        loop {
+            let end = self.once(place, cpus.as_ref(), is_first);
+            *lock(&self.worker.exposed) = None;
+            match end {
+                End::Done => return WorkerPhase::Done,
+                End::Failed => {
+                    self.worker.counts.set_phase(WorkerPhase::Failed);
+                    loop {
+                        match self.orders.recv() {
+                            Ok(Order::Open) => break,
+                            // meant for the queue pairs that failed
+                            Ok(_) => {}
+                            Err(_) => return WorkerPhase::Failed,
+                        }
+                    }
+                }
+                End::Again => {}
+            }
+            is_first = false;
+        }
+    }
+
+    /// Opens the rail, connects it, carries traffic over it until the end, and closes it.
+    fn once(&self, place: &Placement, cpus: Option<&CpuSet>, is_first: bool) -> End {
+        self.worker.unhalt();
         let open = match rail::open(&self.rail, &self.params, self.role, place) {
             Ok(open) => open,
             Err(error) => {
                 let _ = self.opened.send(Err(error));
-                return WorkerPhase::Failed;
+                return End::Failed;
             }
         };
         let opened = Opened {
             endpoint: open.endpoint.clone(),
-            cpus,
+            cpus: cpus.cloned(),
             buffer_node: open.buffer_node,
             relaxed_ordering: open.relaxed_ordering,
         };
         // nobody listens to a load that was given up meanwhile; then no peer comes either
         let _ = self.opened.send(Ok(opened));
-        let Ok(peer) = self.peer.recv() else { return WorkerPhase::Done };
+        let peer = match self.orders.recv() {
+            Ok(Order::Connect(peer)) => peer,
+            Ok(Order::Open) => return End::Again,
+            Ok(_) => return End::Failed,
+            Err(_) => return if is_first { End::Done } else { End::Failed },
+        };
         let connected = match open.connect(&peer, self.role) {
             Ok(connected) => connected,
             Err(error) => {
                 let _ = self.connected.send(Err(error));
-                return WorkerPhase::Failed;
+                return End::Failed;
             }
         };
+        *lock(&self.worker.exposed) = connected.exposed.clone().map(|region| (region, connected.layout));
         let _ = self.connected.send(Ok(connected.read_depth));
-        let idle = Idle::of_driver(self.rail.driver.as_deref());
-        carry(connected, &self.params, &self.control, &self.worker, idle)
+        if is_first {
+            if self.control.wait_while(WorkerPhase::Waiting, None) == WorkerPhase::Done {
+                return End::Done;
+            }
+            if let Some(meter) = &mut *lock(&self.worker.meter) {
+                meter.start();
+            }
+        } else {
+            match self.orders.recv() {
+                Ok(Order::Go) => {}
+                Ok(Order::Open) => return End::Again,
+                _ => return End::Failed,
+            }
+            if self.control.phase() == WorkerPhase::Done {
+                return End::Failed;
+            }
+            self.worker.restarts.fetch_add(1, Ordering::Relaxed);
+        }
+        self.carry(connected)
     }
+
+    /// Carries the traffic until the end, and looks at the data.
+    fn carry(&self, rail: ConnectedRail) -> End {
+        let (control, worker) = (&*self.control, &*self.worker);
+        let mut transport = match rail.traffic {
+            Traffic::Reader(transport) => transport,
+            Traffic::Target(_queue_pairs) => {
+                while control.phase() != WorkerPhase::Done && !worker.is_halted() {
+                    let phase = control.phase();
+                    worker.counts.set_phase(phase);
+                    control.sleep(phase, worker);
+                }
+                return if worker.is_halted() { End::Failed } else { End::Done };
+            }
+        };
+        let share = self.params.share_of_operations();
+        let idle = Idle::of_driver(self.rail.driver.as_deref());
+        let driven = match self.params.rate_gb_per_s {
+            None => drive(&mut *transport, control, worker, idle, share),
+            Some(rate) => drive(&mut Capped::new(&mut *transport, rate), control, worker, idle, share),
+        };
+        let end =
+            driven.and_then(|()| if self.params.bidirectional { rest(&mut transport, idle) } else { Ok(()) });
+        if worker.is_halted() {
+            return End::Failed;
+        }
+        if let Err(error) = end {
+            drop(transport);
+            let counts = if let LoadError::Completion { counts, .. } = &error {
+                counts.clone()
+            } else {
+                BTreeMap::new()
+            };
+            let text = worker.unit.name(error).to_string();
+            worker.report(counts, text.clone());
+            worker.counts.set_phase(WorkerPhase::Failed);
+            worker.tell(Happening::Failed(text));
+            return End::Failed;
+        }
+        if let Some(meter) = &mut *lock(&worker.meter) {
+            meter.finish();
+        }
+        let operations = transport.operations();
+        if self.params.bidirectional {
+            worker.tell(Happening::AtRest(operations.clone()));
+            // until then its requests need our queue pairs
+            let verdict = self.last_word(true);
+            drop(transport);
+            self.judge(rail.local.as_ref(), &rail.layout, &operations, verdict);
+        } else {
+            // destroys the queue pairs: from here on no data move
+            drop(transport);
+            let verdict = if self.params.op == LoadOp::Write {
+                worker.tell(Happening::AtRest(operations.clone()));
+                self.last_word(false)
+            } else {
+                None
+            };
+            self.judge(rail.local.as_ref(), &rail.layout, &operations, verdict);
+        }
+        End::Done
+    }
+
+    /// Waits for what the peer has to say at the end: that it is at rest, and what it found where our data went.
+    fn last_word(&self, wants_rest: bool) -> Option<Wrong> {
+        let (mut wants_rest, mut wants_verdict) = (wants_rest, self.params.op == LoadOp::Write);
+        let mut verdict = None;
+        while wants_rest || wants_verdict {
+            match self.orders.recv_timeout(LAST_WORD) {
+                Ok(Order::Release) => wants_rest = false,
+                Ok(Order::Verdict(found)) => (verdict, wants_verdict) = (found, false),
+                Ok(_) => {}
+                // a counted load ends on each rail when it does
+                Err(RecvTimeoutError::Timeout) if self.control.phase() != WorkerPhase::Done => {}
+                Err(_) => break,
+            }
+        }
+        verdict
+    }
+
+    /// Reports data that did not arrive: ours, which we look at, or those that we wrote and the peer looked at.
+    fn judge(
+        &self,
+        local: Option<&Arc<Region>>,
+        layout: &Layout,
+        operations: &[u64],
+        verdict: Option<Wrong>,
+    ) {
+        let size_bytes = self.params.size_bytes;
+        let (wrong, what) = match (self.params.op, local) {
+            (LoadOp::Read, Some(local)) => {
+                match pattern::wrong(local.buffer(), layout, size_bytes, operations) {
+                    Ok(wrong) => (wrong, "the buffer are not what the peer holds"),
+                    Err(error) => {
+                        let device = &self.worker.device;
+                        let text = format!("{device}: the data that were read cannot be checked: {error}");
+                        let text = self.worker.unit.name(LoadError::Other(text)).to_string();
+                        self.worker.report([], text);
+                        return;
+                    }
+                }
+            }
+            (LoadOp::Write, _) => (verdict.unwrap_or_default(), "the peer's buffer are not what was written"),
+            (LoadOp::Read, None) => return,
+        };
+        if wrong.messages > 0 {
+            let op = match self.params.op {
+                LoadOp::Read => "READs",
+                LoadOp::Write => "WRITEs",
+            };
+            let text = format!(
+                "{}: {} messages in {what} ({} words of 8 bytes): {op} completed without their data",
+                self.worker.device, wrong.messages, wrong.words
+            );
+            let text = self.worker.unit.name(LoadError::Other(text)).to_string();
+            self.worker.report([("DATA_MISMATCH".to_owned(), wrong.messages)], text);
+        }
+    }
+}
+
+/// Waits until nothing is out any more; what completes now is of no measured time and counts nowhere.
+///
+/// # Errors
+///
+/// The rail is done for.
+fn rest(transport: &mut VerbsTransport, idle: Idle) -> Result<(), LoadError> {
+    transport.stop_posting();
+    let since = Instant::now();
+    while !transport.is_at_rest() && since.elapsed() < LAST_WORD {
+        let pumped = transport.pump()?;
+        if pumped.empty_polls > 0 && idle == Idle::Yield {
+            std::thread::yield_now();
+        }
+    }
+    Ok(())
 }
 
 /// Tells when its thread panics, so that nobody waits for a worker that is no more.
@@ -105,74 +320,5 @@ impl Drop for Obituary<'_> {
             self.0.report([], self.0.unit.name(LoadError::Other(text)).to_string());
             self.0.counts.set_phase(WorkerPhase::Failed);
         }
-    }
-}
-
-/// Waits for the start, carries the traffic until the end, and looks at the data.
-fn carry(
-    rail: ConnectedRail,
-    params: &Params,
-    control: &Control,
-    worker: &Worker,
-    idle: Idle,
-) -> WorkerPhase {
-    if control.wait_while(WorkerPhase::Waiting, None) == WorkerPhase::Done {
-        return WorkerPhase::Done;
-    }
-    if let Some(meter) = &mut *lock(&worker.meter) {
-        meter.start();
-    }
-    let mut transport = match rail.traffic {
-        Traffic::Reader(transport) => transport,
-        Traffic::Target(_queue_pairs) => {
-            while control.phase() != WorkerPhase::Done {
-                let phase = control.phase();
-                worker.counts.set_phase(phase);
-                control.wait_while(phase, None);
-            }
-            return WorkerPhase::Done;
-        }
-    };
-    let share = params.share_of_operations();
-    let end = match params.rate_gb_per_s {
-        None => drive(&mut *transport, control, worker, idle, share),
-        Some(rate) => drive(&mut Capped::new(&mut *transport, rate), control, worker, idle, share),
-    };
-    if let Some(meter) = &mut *lock(&worker.meter) {
-        meter.finish();
-    }
-    let operations = transport.operations();
-    // destroys the queue pairs: from here on no data arrive
-    drop(transport);
-    if let Err(error) = end {
-        let counts =
-            if let LoadError::Completion { counts, .. } = &error { counts.clone() } else { BTreeMap::new() };
-        worker.report(counts, worker.unit.name(error).to_string());
-        return WorkerPhase::Failed;
-    }
-    if params.op == LoadOp::Read {
-        check(&rail.region, &rail.layout, params, &operations, worker);
-    }
-    WorkerPhase::Done
-}
-
-/// Looks whether the data of READs that went well are there.
-fn check(region: &Region, layout: &Layout, params: &Params, operations: &[u64], worker: &Worker) {
-    let wrong = match pattern::wrong(region.buffer(), layout, params.size_bytes, operations) {
-        Ok(wrong) => wrong,
-        Err(error) => {
-            let text = format!("{}: the data that were read cannot be checked: {error}", worker.device);
-            worker.report([], worker.unit.name(LoadError::Other(text)).to_string());
-            return;
-        }
-    };
-    if wrong.messages > 0 {
-        let text = format!(
-            "{}: {} messages in the buffer are not what the peer holds ({} words of 8 bytes): READs completed without \
-             their data",
-            worker.device, wrong.messages, wrong.words
-        );
-        let text = worker.unit.name(LoadError::Other(text)).to_string();
-        worker.report([("DATA_MISMATCH".to_owned(), wrong.messages)], text);
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct VerbsTransport {
     primed: bool,
     /// Chains freed by the completion that ends them.
     group: usize,
+    /// Whether what has completed is posted again.
+    posting: bool,
     stopwatch: Stopwatch,
     failing: Option<Failing>,
 }
@@ -91,7 +93,18 @@ impl VerbsTransport {
         let stopwatch = Stopwatch::new(layout.chain() * layout.group());
         let group = layout.group() as usize;
         let round_trip = RoundTrip::new(false);
-        Self { device, size_bytes, lanes, queue, round_trip, primed: false, group, stopwatch, failing: None }
+        Self {
+            device,
+            size_bytes,
+            lanes,
+            queue,
+            round_trip,
+            primed: false,
+            group,
+            posting: true,
+            stopwatch,
+            failing: None,
+        }
     }
 
     /// The same with single READs timed before the load begins.
@@ -122,6 +135,16 @@ impl VerbsTransport {
         let mut failing = Failing::new(Why::Completion(status));
         failing.count(status);
         Err(self.give_up(failing))
+    }
+
+    /// Posts nothing any more: what is out completes.
+    pub(super) fn stop_posting(&mut self) {
+        self.posting = false;
+    }
+
+    /// Whether nothing is out.
+    pub(super) fn is_at_rest(&self) -> bool {
+        !self.primed || self.lanes.iter().all(|lane| lane.ledger.idle == lane.ledger.depth)
     }
 
     /// Fills every queue, a chain of each in turn.
@@ -170,7 +193,7 @@ impl Failing {
 
 impl LoadTransport for VerbsTransport {
     fn pump(&mut self) -> Result<Pumped, LoadError> {
-        if !self.primed {
+        if !self.primed && self.posting {
             if self.round_trip.next() != Next::Begin {
                 return self.time_round_trip();
             }
@@ -195,7 +218,7 @@ impl LoadTransport for VerbsTransport {
                 let failing = self.failing.get_or_insert_with(|| Failing::new(Why::Completion(status)));
                 failing.count(status);
             }
-            if ticket.ends_group && self.failing.is_none() {
+            if ticket.ends_group && self.failing.is_none() && self.posting {
                 // all of the group is accounted for, and so is everything that was posted before it
                 lane.ledger.idle = 0;
                 latency_ns = self.stopwatch.sees(completion.id()).or(latency_ns);

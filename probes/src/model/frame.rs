@@ -23,10 +23,23 @@ pub struct Frame {
     /// What the threads of our load have done so far, in the order of [`Load::workers`].
     #[serde(default)]
     pub workers: Vec<WorkerFrame>,
+    /// What the peer has done by its own threads in its measured time so far, where the load has both directions and
+    /// the peer has told; else `None`.
+    #[serde(default)]
+    pub peer: Option<Measured>,
     /// What taking this sample cost: nanoseconds from its first read to its last, processes included.
     /// `None` where nothing was measured (a copied tree, a simulation).
     #[serde(default)]
     pub sampled_in_ns: Option<u64>,
+}
+
+/// Payload of good completions over a time that is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Payload bytes.
+    pub bytes: u64,
+    /// That time so far, nanoseconds on the clock of whom it is about.
+    pub ns: u64,
 }
 
 /// What one rail has counted so far.
@@ -103,6 +116,9 @@ pub struct WorkerFrame {
     /// Error completions by status name (`RETRY_EXC_ERR`).
     #[serde(default)]
     pub errors: BTreeMap<String, u64>,
+    /// How often it was opened anew after it had failed, and went on.
+    #[serde(default)]
+    pub restarts: u64,
     /// What the thread cost; `None` for a counter this machine does not give.
     #[serde(default)]
     pub perf: PerfFrame,

@@ -99,6 +99,9 @@ pub struct Load {
     pub origin: LoadOrigin,
     /// Direction.
     pub op: LoadOp,
+    /// Whether the peer did the same in the other direction at the same time.
+    #[serde(default)]
+    pub bidirectional: bool,
     /// `verbs`, `tcp`, `sim`, or `None` for a described load.
     pub transport: Option<String>,
     /// Whether the peer is this host: not a fabric figure.

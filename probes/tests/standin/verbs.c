@@ -7,6 +7,8 @@
  *
  * Environment, read at the first ibv_get_device_list:
  *   STANDIN_FAULT=device:n:status  the n+1st operation of the device (or * for each) completes with this status number
+ *   STANDIN_FAULT_ONCE=1           that fault comes once, and the device works again afterwards
+ *   STANDIN_DOWN_AFTER_FAULT=1     the port of a device that had its fault is DOWN from then on
  *   STANDIN_STATE=device:state     port state (1 DOWN, 2 INIT; default 4 ACTIVE)
  *   STANDIN_REG_MR=errno           ibv_reg_mr fails
  *   STANDIN_RTR=device:errno       ibv_modify_qp to RTR fails
@@ -50,7 +52,7 @@ static struct qp *qps[MOST_QPS];
 static struct mr *mrs[MOST_MRS];
 static long operations[DEVICES];
 static long fault_after[DEVICES];
-static int fault_status[DEVICES], port_state[DEVICES], rtr_errno[DEVICES], reg_mr_errno, no_data, no_devices;
+static int fault_status[DEVICES], port_state[DEVICES], rtr_errno[DEVICES], reg_mr_errno, no_data, no_devices, fault_once, down_after_fault;
 
 static int named(const char *text, const char **rest)
 {
@@ -88,6 +90,8 @@ static void setup(void)
 	if ((text = getenv("STANDIN_REG_MR")))
 		reg_mr_errno = atoi(text);
 	no_data = getenv("STANDIN_NO_DATA") != NULL;
+	down_after_fault = getenv("STANDIN_DOWN_AFTER_FAULT") != NULL;
+	fault_once = getenv("STANDIN_FAULT_ONCE") != NULL;
 	no_devices = getenv("STANDIN_NO_DEVICES") != NULL;
 }
 
@@ -155,8 +159,13 @@ static int perform(struct qp *qp, struct work *work)
 	char *here, *there;
 	unsigned far = work->write ? IBV_ACCESS_REMOTE_WRITE : IBV_ACCESS_REMOTE_READ;
 
-	if (fault_after[qp->device] >= 0 && operations[qp->device] >= fault_after[qp->device])
+	if (fault_after[qp->device] >= 0 && operations[qp->device] >= fault_after[qp->device]) {
+		if (down_after_fault)
+			port_state[qp->device] = IBV_PORT_DOWN;
+		if (fault_once)
+			fault_after[qp->device] = -1;
 		return fault_status[qp->device];
+	}
 	if (!peer || peer->base.state < IBV_QPS_RTR || peer->dest != (int)qp->base.qp_num)
 		return IBV_WC_RETRY_EXC_ERR;
 	near_mr = find_mr(work->lkey, work->local, work->length, IBV_ACCESS_LOCAL_WRITE);

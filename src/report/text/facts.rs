@@ -89,6 +89,10 @@ fn of_load(load: &LoadBlock) -> String {
         (LoadOrigin::Ours, false, Some(transport)) => format!("{op} over {transport}"),
         (LoadOrigin::Ours, false, None) => op.to_owned(),
     }];
+    if load.bidirectional {
+        let peer = load.peer_gb_per_s.map_or("no data".into(), |rate| format!("{} GB/s", three_digits(rate)));
+        parts.push(format!("both directions (the peer's own: {peer})"));
+    }
     if load.functional_check {
         parts.push("a functional check, NOT a performance figure".into());
     }
@@ -113,6 +117,7 @@ fn of_load(load: &LoadBlock) -> String {
     parts.extend(load.place.as_ref().map(|place| format!("placed {place}")));
     if load.origin == LoadOrigin::Ours {
         parts.push(if load.errors.is_empty() { "no errors".into() } else { errors(&load.errors) });
+        parts.extend(times_back(load.restarts));
         parts.extend(of_latency(&load.latency_us));
         parts.extend(of_perf(&load.perf));
     }
@@ -126,6 +131,15 @@ fn in_gpu(gpu: &str, load: &LoadBlock) -> String {
     match ways.len() {
         0 => format!("data in {gpu}"),
         _ => format!("data in {gpu} ({})", ways.into_iter().collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// How often a thread came back; `None` for never.
+fn times_back(restarts: u64) -> Option<String> {
+    match restarts {
+        0 => None,
+        1 => Some("came back once".to_owned()),
+        times => Some(format!("came back {times} times")),
     }
 }
 
@@ -166,8 +180,9 @@ pub(super) fn troubles(load: &LoadBlock) -> Vec<String> {
             (false, true) => format!("stopped by {}", errors(&thread.errors)),
             (false, false) => errors(&thread.errors),
         };
+        let back = times_back(thread.restarts).map(|back| format!(", {back}")).unwrap_or_default();
         let worker = thread.number.map(|number| format!(", worker {number}")).unwrap_or_default();
-        troubles.push(format!("load on {}{worker}: {what}", thread.device));
+        troubles.push(format!("load on {}{worker}: {what}{back}", thread.device));
     }
     troubles
 }

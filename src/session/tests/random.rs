@@ -2,7 +2,9 @@
 
 use super::{Listed, frames, load, process, record, session};
 use crate::session::Replay;
-use probes::model::{Frame, Latencies, LegFrame, PerfFrame, RailFrame, RailId, WorkerFrame, WorkerPhase};
+use probes::model::{
+    Frame, Latencies, LegFrame, Measured, PerfFrame, RailFrame, RailId, WorkerFrame, WorkerPhase,
+};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -38,14 +40,14 @@ prop_compose! {
 prop_compose! {
     fn any_worker()(rail in prop::option::of(0..2usize), counts in any::<[u64; 4]>(), phase in 0..5usize,
                     perf in prop::collection::vec(any_counter(), PerfFrame::NAMES.len()),
-                    errors in prop::collection::btree_map("[A-Z_]{1,5}", any::<u64>(), 0..2),
+                    errors in prop::collection::btree_map("[A-Z_]{1,5}", any::<u64>(), 0..2), restarts in 0..3u64,
                     latency in prop::collection::btree_map(0..Latencies::BUCKETS, any::<u64>(), 0..4),
                     round_trip_ns in any::<Option<u64>>()) -> WorkerFrame {
         use WorkerPhase::{Done, Failed, Measuring, Waiting, Warmup};
         let [bytes, operations, polls, empty_polls] = counts;
         WorkerFrame {
             rail: rail.map(RailId), phase: [Waiting, Warmup, Measuring, Done, Failed][phase],
-            bytes, operations, polls, empty_polls, errors,
+            bytes, operations, polls, empty_polls, errors, restarts,
             perf: PerfFrame::of_values(perf.try_into().unwrap()),
             latency: Latencies::from_counts(latency), round_trip_ns,
         }
@@ -56,9 +58,10 @@ prop_compose! {
     fn any_frame()(host in 0..2usize, seq in any::<u64>(), at_ns in any::<u64>(),
                    rails in prop::collection::vec(any_rail(), 0..=2), processes in prop::option::of(0..3u64),
                    with_load in any::<bool>(), workers in prop::collection::vec(any_worker(), 0..3),
-                   sampled_in_ns in any_counter()) -> Frame {
+                   sampled_in_ns in any_counter(), peer in any::<Option<(u64, u64)>>()) -> Frame {
         Frame {
             host, seq, at_ns, rails, workers, sampled_in_ns,
+            peer: peer.map(|(bytes, ns)| Measured { bytes, ns }),
             processes: processes.map(|bytes| Arc::new(vec![process(bytes)])),
             load: with_load.then(|| Arc::new(load())),
         }

@@ -123,6 +123,8 @@ fn a_load_over_tcp_is_a_whole_session_that_nobody_takes_for_a_measurement() {
     let (text, _) = said(&printed);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("READ over tcp, a functional check, NOT a performance figure"), "{text}");
+    assert_eq!(text.matches("loopback, not fabric; over TCP, a functional check").count(), 2, "{text}");
+    assert!(text.contains(" load 4K "), "{text}");
     let replayed =
         Command::new(cargo_bin("railscope")).args(["replay", "--headless", "--json", file]).output();
     let replayed: serde_json::Value = serde_json::from_str(&said(&replayed.unwrap()).0).unwrap();

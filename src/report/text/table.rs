@@ -2,6 +2,7 @@
 
 use super::super::{LegRow, RailRow, Report};
 use super::wrap::{Wrapped, clip};
+use crate::settings::Size;
 use std::fmt::{self, Formatter};
 
 /// Widest device name that is printed whole.
@@ -15,13 +16,17 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
     let leg_names = host.rails.iter().flat_map(legs).map(|leg| leg.netdev.chars().count() + 2);
     let name_columns = names.chain(leg_names).max().unwrap_or(0).clamp(5, MOST_NAME);
     let with_load = host.rails.iter().any(|rail| rail.load_gb_per_s.is_some());
-    let load = if with_load { "     load" } else { "" };
+    let heading = load_heading(host);
+    let load_columns = heading.chars().count().max(9);
+    let load = if with_load { format!("{heading:>load_columns$}") } else { String::new() };
     writeln!(f, "{:<name_columns$} node state   rx GB/s  tx GB/s{load}  ceiling GB/s     %", "rail")?;
+    let caveat = caveat(host);
     for rail in &host.rails {
         let node = rail.numa_node.map_or("?".to_owned(), |node| node.to_string());
         let state = if rail.lost { "GONE" } else { rail.state.as_deref().unwrap_or("?") };
         let state = clip(state, 6);
-        let load = if with_load { rate(rail.load_gb_per_s) } else { String::new() };
+        let load =
+            if with_load { format!("{:>load_columns$}", rate(rail.load_gb_per_s)) } else { String::new() };
         let line = format!(
             "{:<name_columns$} {node:>4} {state:<6}{}{}{load}  {:<12} {:>5}",
             clip(&name(rail), name_columns),
@@ -31,6 +36,9 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
             share(rail, host),
         );
         writeln!(f, "{}", line.trim_end())?;
+        if let (Some(caveat), Some(_)) = (&caveat, rail.load_gb_per_s) {
+            writeln!(f, "  {caveat}")?;
+        }
         for leg in legs(rail) {
             let state = match (leg.link_up, leg.active) {
                 (Some(false), _) => "down",
@@ -50,7 +58,8 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
         }
     }
     let total = &host.total;
-    let load = if with_load { rate(total.load_gb_per_s) } else { String::new() };
+    let load =
+        if with_load { format!("{:>load_columns$}", rate(total.load_gb_per_s)) } else { String::new() };
     let ports = if total.physical_ports == 1 {
         "1 port".to_owned()
     } else {
@@ -70,6 +79,25 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
         write!(f, "{}", Wrapped { lead: "not in the total, since implausible: ", text: &devices })?;
     }
     Ok(())
+}
+
+/// What the load's column is called: no rate without its message size.
+fn load_heading(host: &Report) -> String {
+    let size = host.load.as_ref().and_then(|load| load.size_bytes);
+    size.map_or_else(|| "     load".to_owned(), |bytes| format!(" load {}", Size(bytes)))
+}
+
+/// What stands below the rate of every rail that is no figure of the fabric; `None` where it is one.
+fn caveat(host: &Report) -> Option<String> {
+    let load = host.load.as_ref()?;
+    let mut words = Vec::new();
+    if load.loopback {
+        words.push("loopback, not fabric");
+    }
+    if load.functional_check {
+        words.push("over TCP, a functional check");
+    }
+    (!words.is_empty()).then(|| words.join("; "))
 }
 
 fn legs(rail: &RailRow) -> impl Iterator<Item = &LegRow> {

@@ -68,7 +68,7 @@ impl DeviceMemory {
         let yes: c_uint = 1;
         // SAFETY: - `yes` is what this attribute points to, and the address is of a live allocation
         let answer = unsafe {
-            (self.gpu.calls.pointer_set_attribute)((&raw const yes).cast(), SYNC_MEMOPS, self.address)
+            (self.gpu.calls.pointer_set_attribute)((&raw const yes).cast(), SYNC_MEMOPS, self.allocation)
         };
         Error::check(self.gpu.calls, "cuPointerSetAttribute", answer)
     }

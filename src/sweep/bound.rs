@@ -22,27 +22,29 @@ const BUSY: f64 = 0.9;
 /// What bounds a point.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
-    /// `link`, `pcie`, `read-window`, `posting-core`, `mixed` (rails differ) or `unknown`.
+    /// `rate` (the one asked for), `link`, `pcie`, `read-window`, `posting-core`, `mixed` (rails differ) or `unknown`.
     pub by: String,
     /// The figures that say so, or what is not known.
     pub because: String,
 }
 
-/// What the READ window of one rail follows from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Window {
+/// What was asked of one rail, as far as it bounds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Terms {
     /// Direction: only READs have a window.
     pub op: LoadOp,
     /// READs outstanding per queue pair; `None` where it is not known.
     pub read_depth: Option<u32>,
     /// Time a single READ of the point's size takes, nanoseconds; `None` where none was timed.
     pub round_trip_ns: Option<u64>,
+    /// Rate that it was held below, GB/s; `None` where it was not.
+    pub rate_gb_per_s: Option<f64>,
 }
 
-impl Window {
-    /// Payload that it lets through, GB/s: queue pairs × READ depth × message / round trip; in words why it is not
+impl Terms {
+    /// Payload that the READ window lets through, GB/s: queue pairs × READ depth × message / round trip; in words why it is not
     /// known.
-    fn gb_per_s(self, spot: Spot) -> Result<f64, &'static str> {
+    fn window_gb_per_s(self, spot: Spot) -> Result<f64, &'static str> {
         if self.op != LoadOp::Read {
             return Err("WRITE has no READ window");
         }
@@ -56,13 +58,13 @@ impl Window {
 impl Bound {
     /// What bounds a rail at a point.
     #[must_use]
-    pub fn of(rail: &Rail, spot: Spot, window: Window, row: &Row) -> Self {
+    pub fn of(rail: &Rail, spot: Spot, terms: Terms, row: &Row) -> Self {
         let Some(rate) = row.gb_per_s.filter(|rate| *rate > 0.0) else {
             return Self::unknown("nothing was moved");
         };
         let line = line_goodput_of_messages_gb_per_s(rail, spot.size_bytes);
         let pcie = rail.pcie.as_ref().and_then(path_payload_gb_per_s);
-        let window = match window.gb_per_s(spot) {
+        let window = match terms.window_gb_per_s(spot) {
             Ok(window) if rate > BEYOND_WINDOW * window => {
                 Err("more than the READ window of the measured round trip, which then was no bare one")
             }
@@ -70,6 +72,9 @@ impl Bound {
         };
         let size = Size(spot.size_bytes);
         let reached = |ceiling: Option<f64>, share: f64| ceiling.filter(|ceiling| rate >= share * ceiling);
+        if let Some(most) = reached(terms.rate_gb_per_s, AT_CEILING) {
+            return Self::new("rate", format!("{rate:.2} of the {most:.2} GB/s that --rate asks for"));
+        }
         if let Some(line) = reached(line, AT_CEILING) {
             return Self::new(
                 "link",
@@ -144,7 +149,7 @@ impl Bound {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bound, Window};
+    use super::{Bound, Terms};
     use crate::sweep::grid::Spot;
     use crate::sweep::row::{RailPoint, Row};
     use probes::model::{Hop, LinkLayer, LoadOp, PciePath, Rail};
@@ -160,12 +165,13 @@ mod tests {
     }
 
     /// A round trip of 10 us.
-    const WINDOW: Window = Window { op: LoadOp::Read, read_depth: Some(16), round_trip_ns: Some(10_000) };
+    const TERMS: Terms =
+        Terms { op: LoadOp::Read, read_depth: Some(16), round_trip_ns: Some(10_000), rate_gb_per_s: None };
 
     fn bound(rate: f64, size_bytes: u64, empty: f64, busy: Option<f64>) -> Bound {
         let row =
             Row { gb_per_s: Some(rate), empty_poll_share: Some(empty), busy_share: busy, ..Row::default() };
-        Bound::of(&rail(), Spot { size_bytes, qps: 1, workers: 1 }, WINDOW, &row)
+        Bound::of(&rail(), Spot { size_bytes, qps: 1, workers: 1 }, TERMS, &row)
     }
 
     #[test]
@@ -196,12 +202,12 @@ mod tests {
     fn what_is_not_known_is_said() {
         let row = Row { gb_per_s: Some(20.0), empty_poll_share: Some(0.4), ..Row::default() };
         let spot = Spot { size_bytes: 65536, qps: 4, workers: 1 };
-        let write = Window { op: LoadOp::Write, ..WINDOW };
+        let write = Terms { op: LoadOp::Write, ..TERMS };
         let found = Bound::of(&rail(), spot, write, &row);
         let expected = "41 % of the line, PCIe path not known, WRITE has no READ window, 40 % of polls found nothing, \
                         so the thread waits";
         assert_eq!((found.by.as_str(), found.because.as_str()), ("unknown", expected));
-        let found = Bound::of(&rail(), spot, Window { round_trip_ns: None, ..WINDOW }, &row);
+        let found = Bound::of(&rail(), spot, Terms { round_trip_ns: None, ..TERMS }, &row);
         assert!(found.because.contains("the round trip was not measured"), "{found:?}");
     }
 
@@ -212,7 +218,18 @@ mod tests {
         let ceiling = crate::ceilings::path_payload_gb_per_s(slow.pcie.as_ref().unwrap()).unwrap();
         let row = Row { gb_per_s: Some(ceiling * 0.97), ..Row::default() };
         let spot = Spot { size_bytes: 1 << 20, qps: 4, workers: 1 };
-        assert_eq!(Bound::of(&slow, spot, WINDOW, &row).by, "pcie");
+        assert_eq!(Bound::of(&slow, spot, TERMS, &row).by, "pcie");
+    }
+
+    #[test]
+    fn a_rail_that_is_held_back_is_bound_by_that() {
+        let row = Row { gb_per_s: Some(4.99), ..Row::default() };
+        let held = Terms { rate_gb_per_s: Some(5.0), ..TERMS };
+        let found = Bound::of(&rail(), Spot { size_bytes: 65536, qps: 4, workers: 1 }, held, &row);
+        assert_eq!(
+            (found.by.as_str(), found.because.as_str()),
+            ("rate", "4.99 of the 5.00 GB/s that --rate asks for")
+        );
     }
 
     #[test]

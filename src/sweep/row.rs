@@ -1,6 +1,6 @@
 //! What was measured at one point: all of it from the same window, on all rails together or on one.
 
-use super::bound::{Bound, Window};
+use super::bound::{Bound, Terms};
 use super::grid::Spot;
 use crate::report::PerfRow;
 use crate::rules::fabric::names;
@@ -93,6 +93,7 @@ impl Point {
         let gaps = to.load.as_ref().map_or(&no_gaps, |load| &load.perf_gaps);
         let mut point = Self { spot, ..Self::default() };
         let op = to.load.as_ref().map_or(LoadOp::Read, |load| load.op);
+        let rate_gb_per_s = to.load.as_ref().and_then(|load| load.rate_gb_per_s);
         let is_simulated = to.load.as_ref().is_some_and(|load| load.transport.as_deref() == Some("sim"));
         point.read_depth = to.load.as_ref().and_then(|load| load.read_depth);
         point.window_s = to.at_ns.saturating_sub(from.at_ns) as f64 / 1e9;
@@ -103,8 +104,9 @@ impl Point {
             let row = Row::of(&done, threads, nic, gaps).without_polls_if(is_simulated);
             let of_rail = to.workers.iter().filter(|worker| worker.rail == Some(id));
             let single_read_ns = of_rail.filter_map(|worker| worker.round_trip_ns).min();
-            let window = Window { op, read_depth: point.read_depth, round_trip_ns: single_read_ns };
-            let bound = Bound::of(rail, spot, window, &row);
+            let terms =
+                Terms { op, read_depth: point.read_depth, round_trip_ns: single_read_ns, rate_gb_per_s };
+            let bound = Bound::of(rail, spot, terms, &row);
             let round_trip_us = single_read_ns.map(|ns| ns as f64 / 1e3);
             point.rails.push(RailPoint { device: rail.device.clone(), round_trip_us, row, bound });
             all = Some(match all {

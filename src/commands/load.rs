@@ -110,7 +110,9 @@ impl Told {
         for line in lines.iter().filter(|_| self.with_screen) {
             tell(line);
         }
-        let unheard = |failure: &&String| !lines.iter().any(|line| line.contains(*failure));
+        // that it came back was told, too
+        let cause = |failure: &str| failure.split(" (it came back").next().unwrap_or_default().to_owned();
+        let unheard = |failure: &&String| !lines.iter().any(|line| line.contains(&cause(failure)));
         for line in failures.iter().filter(unheard) {
             tell(line);
         }

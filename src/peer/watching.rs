@@ -26,12 +26,23 @@ pub(super) struct Watching<'a> {
     chores: JoinSet<Done>,
     /// Threads that are being opened anew.
     mending: BTreeSet<usize>,
+    /// Failures of our own threads that were told.
+    told: Vec<String>,
 }
 
 impl<'a> Watching<'a> {
     pub fn new(link: &'a mut Link, party: &'a Party, say: Say) -> Self {
         let (start, so_far) = (Instant::now(), Progress::default());
-        Self { link, party, say, start, so_far, chores: JoinSet::new(), mending: BTreeSet::new() }
+        Self {
+            link,
+            party,
+            say,
+            start,
+            so_far,
+            chores: JoinSet::new(),
+            mending: BTreeSet::new(),
+            told: Vec::new(),
+        }
     }
 
     /// Until the client says goodbye; `ended` is the word that this end must stop.
@@ -76,6 +87,11 @@ impl<'a> Watching<'a> {
             if let Message::Bye { reason } = message {
                 if both {
                     self.come_to_rest().await;
+                    for line in self.party.traffic.failures() {
+                        if !self.told.iter().any(|told| line.starts_with(told.as_str())) {
+                            self.tell(&format!("our direction: {line}"));
+                        }
+                    }
                     self.report().await?;
                 }
                 self.tell(&format!("{}; {}", printable(&reason), self.result()));
@@ -156,7 +172,10 @@ impl<'a> Watching<'a> {
     async fn look(&mut self) -> Result<(), PeerError> {
         for (at, happening) in self.party.traffic.news() {
             match happening {
-                Happening::Failed(why) => self.tell(&format!("our direction: {why}")),
+                Happening::Failed(why) => {
+                    self.tell(&format!("our direction: {why}"));
+                    self.told.push(why);
+                }
                 Happening::AtRest(operations) => {
                     let slot = self.party.slot(at);
                     // before the word with which the client's thread may end

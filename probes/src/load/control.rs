@@ -129,7 +129,8 @@ pub enum Happening {
 #[derive(Debug, Default)]
 struct Trouble {
     errors: BTreeMap<String, u64>,
-    failure: Option<String>,
+    /// Different ones only, in the order in which they came.
+    failures: Vec<String>,
 }
 
 impl Worker {
@@ -153,17 +154,22 @@ impl Worker {
         for (name, count) in errors {
             *trouble.errors.entry(name).or_default() += count;
         }
-        trouble.failure.get_or_insert(failure);
+        if !trouble.failures.contains(&failure) {
+            trouble.failures.push(failure);
+        }
     }
 
-    /// What went wrong first; `None` while nothing did.
-    pub(super) fn failure(&self) -> Option<String> {
-        let failure = lock(&self.trouble).failure.clone()?;
-        Some(match self.restarts.load(Ordering::Relaxed) {
-            0 => failure,
-            1 => format!("{failure} (it came back)"),
-            times => format!("{failure} (it came back {times} times)"),
-        })
+    /// What went wrong, one line each; the first says whether it came back.
+    pub(super) fn failures(&self) -> Vec<String> {
+        let mut failures = lock(&self.trouble).failures.clone();
+        if let Some(first) = failures.first_mut() {
+            match self.restarts.load(Ordering::Relaxed) {
+                0 => {}
+                1 => first.push_str(" (it came back)"),
+                times => *first = format!("{first} (it came back {times} times)"),
+            }
+        }
+        failures
     }
 
     /// Notes what the other end must hear of.

@@ -203,7 +203,7 @@ impl RunningLoad for Running {
     }
 
     fn failures(&self) -> Vec<String> {
-        self.units.iter().filter_map(|unit| unit.worker.failure()).collect()
+        self.units.iter().flat_map(|unit| unit.worker.failures()).collect()
     }
 }
 

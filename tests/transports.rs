@@ -137,6 +137,43 @@ fn a_load_over_tcp_is_a_whole_session_that_nobody_takes_for_a_measurement() {
 }
 
 #[test]
+fn writes_over_tcp_are_checked_by_the_end_that_receives_them() {
+    let (there, here) = (tree(["0002", "0004"]), tree(["0001", "0003"]));
+    let mut server = Server::start(there.path(), &[]);
+    let flags = [
+        "127.0.0.1",
+        "-p",
+        &server.port,
+        "--transport",
+        "tcp",
+        "--op",
+        "write",
+        "-s",
+        "4K",
+        "-t",
+        "8",
+        "--warmup",
+        "0s",
+        "--for",
+        "400ms",
+        "--every",
+        "50ms",
+        "--place",
+        "none",
+        "--headless",
+        "--json",
+    ];
+    let output = railscope("load", &flags, here.path()).output().unwrap();
+    let (report, told) = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{told}{report}");
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!((&report["load"]["op"], &report["load"]["errors"]), (&"write".into(), &serde_json::json!({})));
+    assert!(report["rails"][0]["load_gb_per_s"].as_f64().unwrap() > 0.0, "{report}");
+    assert!(server.line().contains("over TCP (a functional check)"));
+    assert!(server.line().contains("over 2 of 2 rails"));
+}
+
+#[test]
 fn a_counted_load_over_tcp_ends_by_itself() {
     let (there, here) = (tree(["0002", "0004"]), tree(["0001", "0003"]));
     let server = Server::start(there.path(), &[]);

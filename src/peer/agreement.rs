@@ -90,8 +90,10 @@ impl Agreed {
         if let Some(rate) = params.rate_gb_per_s {
             lines.push(format!("at most {rate} GB/s a rail: what is found is not what the rails can do"));
         }
-        let (chain, signal) = params.chain_and_signal();
-        lines.push(format!("{chain} requests a doorbell, a completion for {signal}, whatever the size"));
+        if params.transport == Transport::Verbs {
+            let (chain, signal) = params.chain_and_signal();
+            lines.push(format!("{chain} requests a doorbell, a completion for {signal}, whatever the size"));
+        }
         if params.traffic_class != 0 {
             lines.push(format!("traffic class {}", params.traffic_class));
         }

@@ -340,4 +340,65 @@ def with_the_screen(a, b, evidence):
     expect(is_inside or ratio >= 0.75, f"with the screen open the rate is {ratio:.2f} of the one without it")
 
 
-ALL = [survey, survey_time, captured, bytes_moved, against_perftest, wrong_node, replayed_outside, with_the_screen]
+def peer_gone(a, b, _):
+    """a peer that is killed, and one that is stopped, end the load with the cause, and soon"""
+    for signal, words in (("KILL", "killed or crashed"), ("STOP", "nothing heard from")):
+        serve = b.start("railscope serve & echo $! > /tmp/serve.pid; wait $!")
+        wait_for_listener(serve, CONTROL_PORT)
+        job = a.start(load_command("b", (0, 2), 60) + " --headless --json")
+        moves(a, 0)
+        since = time.monotonic()
+        b.run(f"kill -{signal} $(cat /tmp/serve.pid)")
+        job.wait(50)
+        took = time.monotonic() - since
+        b.run("kill -KILL $(cat /tmp/serve.pid) || true")
+        serve.wait(20)
+        print(f"  {signal}: after {took:.1f} s: {job.err.strip().splitlines()[-1]}")
+        expect(job.status == 2, f"the load ended with {job.status}:\n{tail(job.err)}")
+        expect(words in job.err, f"no word of `{words}`:\n{tail(job.err)}")
+        expect(took < 20, f"it took {took:.1f} s")
+
+
+def moves(guest, rail, seconds=60):
+    """Waits until data come in on a rail."""
+    read = f"cat /sys/class/net/nic{rail}/statistics/rx_bytes"
+    first, until = int(guest.run(read)), time.monotonic() + seconds
+    while int(guest.run(read)) < first + (1 << 20):
+        expect(time.monotonic() < until, f"nothing comes in on nic{rail} of {guest.name}")
+        time.sleep(0.2)
+
+
+def rail_down(a, b, _):
+    """a rail whose link goes down in mid-load fails alone, is named with the cause, and goes on when the link is back"""
+    # four tries of 67 ms are enough to give a rail up; the others see no error at that timeout as they hold one READ each
+    shape = {"size_bytes": 4096, "qps": 1, "depth": 1}
+    command = load_command("b", (0, 1, 2), 40, shape=shape).replace(f"--timeout {TIMEOUT}", "--timeout 16")
+    with Server(b):
+        job = a.start(command + " --headless --json")
+        moves(a, 0)
+        a.run("ip link set nic0 down")
+        failed_at = wait_for_line(job, r"rail0.*(?:_ERR|DOWN).*", 30)
+        a.run("ip link set nic0 up")
+        back = wait_for_line(job, r"rail0: back after .*", 30)
+        job.wait(90)
+    print(f"  {failed_at}\n  {back}")
+    expect(job.status == 1, f"the load ended with {job.status}:\n{tail(job.err)}")
+    report = report_of(job.out, command)
+    threads = {thread["device"]: thread for thread in report["load"]["threads"]}
+    for device, thread in threads.items():
+        print(f"  {device}: {thread['phase']}, {thread['bytes'] / 1e6:.1f} MB, errors {thread['errors']}, restarts {thread.get('restarts')}")
+    expect(all(thread["phase"] == "done" for thread in threads.values()), f"phases: {threads}")
+    expect(not threads["rail1"]["errors"] and not threads["rail2"]["errors"], f"errors on other rails: {threads}")
+    expect(threads["rail0"]["errors"], "no error of rail0 is kept")
+
+
+def wait_for_line(job, pattern, seconds):
+    """The first line of a job's stderr that matches."""
+    until = time.monotonic() + seconds
+    while not (found := re.search(pattern, job.err)):
+        expect(not job.done.is_set() and time.monotonic() < until, f"{job} never said `{pattern}`:\n{tail(job.err)}")
+        time.sleep(0.1)
+    return found[0]
+
+
+ALL = [survey, survey_time, captured, bytes_moved, against_perftest, wrong_node, replayed_outside, with_the_screen, peer_gone, rail_down]

@@ -19,6 +19,7 @@ mod described;
 mod drive;
 mod endpoint;
 mod gpu;
+mod host_memory;
 mod latency;
 mod layout;
 mod opening;

@@ -43,7 +43,9 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let told = Arc::new(Told::new(watch::has_screen(&common)));
     let say = told.clone();
     let mut connected = connect(end, target, params, Arc::new(move |line: &str| say.say(line)))?;
-    for line in introduction(&connected).into_iter().chain(request::cold_words(&args.knobs)) {
+    for line in
+        introduction(&connected).into_iter().chain(request::cold_words(&args.knobs)).chain(connected.pages())
+    {
         tell(line);
     }
     let every = common.overlay.every.map_or(DEFAULT_EVERY, |period| period.0);

@@ -10,7 +10,7 @@ use super::signals::Signals;
 use super::target::Target;
 use super::traffic::{Controlled, PeerSide, Sums};
 use probes::load::{Params, RunningLoad};
-use probes::model::WorkerPhase;
+use probes::model::{Worker, WorkerPhase};
 use std::pin::pin;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -45,6 +45,22 @@ impl Connected {
     pub fn all_failed(&self) -> bool {
         let workers = self.traffic.workers();
         !workers.is_empty() && workers.iter().all(|worker| worker.phase == WorkerPhase::Failed)
+    }
+
+    /// In what pages our buffers lie, in one line; `None` where none lies in the host's memory.
+    #[must_use]
+    pub fn pages(&self) -> Option<String> {
+        let load = self.traffic.load();
+        let huge = |worker: &&Worker| worker.page_bytes.is_some_and(|bytes| bytes >= 2 << 20);
+        let all = load.workers.iter().filter(|worker| worker.page_bytes.is_some()).count();
+        match load.workers.iter().filter(huge).count() {
+            _ if all == 0 => None,
+            0 => Some("buffers in ordinary pages: not enough huge ones are free on their node".to_owned()),
+            some if some == all => Some("buffers in huge pages of 2 MiB".to_owned()),
+            some => Some(format!(
+                "buffers of {some} of {all} threads in huge pages of 2 MiB, the others in ordinary ones"
+            )),
+        }
     }
 
     /// READs outstanding per queue pair of each rail, in the order of [`probes::model::Load::devices`].

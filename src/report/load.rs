@@ -115,6 +115,8 @@ pub struct ThreadRow {
     pub cpus: Option<CpuSet>,
     /// Node its buffer was bound to; null when it was not.
     pub buffer_node: Option<u32>,
+    /// Size of its buffer's pages as asked for; null when not known.
+    pub page_bytes: Option<u64>,
     /// How the memory of a GPU was made known to the device, `dmabuf` or `peermem`; null for the host's memory.
     pub registered: Option<Registered>,
     /// Outstanding READs a queue pair.
@@ -230,6 +232,7 @@ impl ThreadRow {
             phase: did.phase,
             cpus: asked.and_then(|worker| worker.cpus.clone()),
             buffer_node: asked.and_then(|worker| worker.buffer_node),
+            page_bytes: asked.and_then(|worker| worker.page_bytes),
             registered: asked.and_then(|worker| worker.registered),
             read_depth: asked.and_then(|worker| worker.read_depth),
             bytes: did.bytes,

@@ -76,6 +76,7 @@ fn load() -> Load {
         workers: vec![Worker {
             device: "mlx5_0".into(),
             cpus: Some("0-3".parse().unwrap()),
+            page_bytes: Some(2 << 20),
             buffer_node: Some(0),
             read_depth: Some(16),
             number: Some(2),

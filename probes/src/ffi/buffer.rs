@@ -46,6 +46,15 @@ impl Buffer {
         }
     }
 
+    /// Size of its pages, bytes, as they were asked for; `None` of a GPU's.
+    #[must_use]
+    pub fn page_bytes(&self) -> Option<u64> {
+        match self {
+            Self::Host(pages) => Some(pages.page_bytes() as u64),
+            Self::Gpu(_) => None,
+        }
+    }
+
     /// Whether there is no memory; there always is.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -14,6 +14,7 @@ pub struct Pages {
     map_bytes: usize,
     start: NonNull<u8>,
     bytes: usize,
+    page_bytes: usize,
 }
 
 // SAFETY: - plain memory, owned by this value alone
@@ -54,7 +55,48 @@ impl Pages {
                 libc::madvise(start.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE);
             }
         }
-        Ok(Self { map, map_bytes, start, bytes })
+        Ok(Self { map, map_bytes, start, bytes, page_bytes: 4096 })
+    }
+
+    /// The same in huge pages of 2 MiB that the administrator has set aside (`vm.nr_hugepages`), not yet touched.
+    ///
+    /// # Errors
+    ///
+    /// Fewer are free than are needed.
+    pub fn map_huge(bytes: usize) -> io::Result<Self> {
+        let too_much = || io::Error::from_raw_os_error(libc::ENOMEM);
+        let bytes = bytes.max(1).checked_next_multiple_of(HUGE_BYTES).ok_or_else(too_much)?;
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB | libc::MAP_HUGE_2MB;
+        // SAFETY: - a new anonymous mapping, at an address of the kernel's choice
+        let map = unsafe { libc::mmap(std::ptr::null_mut(), bytes, prot, flags, -1, 0) };
+        if map == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(map.cast::<u8>()).ok_or_else(too_much)?;
+        // SAFETY: - the whole mapping; a wish, as above
+        unsafe { libc::madvise(map, bytes, libc::MADV_DONTFORK) };
+        Ok(Self { map: start, map_bytes: bytes, start, bytes, page_bytes: HUGE_BYTES })
+    }
+
+    /// Brings every page into being. Of huge pages that a cpuset or a policy keeps away the first touch would be a
+    /// fatal signal; this is an error instead.
+    ///
+    /// # Errors
+    ///
+    /// There are not enough pages, or the kernel is older than 5.14 and cannot do that (`madvise`(2),
+    /// `MADV_POPULATE_WRITE`).
+    pub fn populate(&mut self) -> io::Result<()> {
+        // SAFETY: - the range is a mapping of this value, which is borrowed exclusively
+        let answer =
+            unsafe { libc::madvise(self.start.as_ptr().cast(), self.bytes, libc::MADV_POPULATE_WRITE) };
+        if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Size of its pages, bytes, as they were asked for: the kernel may put ordinary ones together.
+    #[must_use]
+    pub fn page_bytes(&self) -> usize {
+        self.page_bytes
     }
 
     /// First byte.
@@ -132,6 +174,19 @@ mod tests {
         let large = Pages::map(HUGE_BYTES + 1).unwrap();
         assert_eq!(large.len(), 2 * HUGE_BYTES);
         assert_eq!(large.address() as usize % HUGE_BYTES, 0);
+    }
+
+    #[test]
+    fn huge_pages_are_whole_or_not_to_be_had() {
+        let Ok(mut pages) = Pages::map_huge(HUGE_BYTES + 1) else {
+            eprintln!("not tried: no huge pages are set aside here (sysctl vm.nr_hugepages)");
+            return;
+        };
+        assert_eq!((pages.len(), pages.page_bytes()), (2 * HUGE_BYTES, HUGE_BYTES));
+        if pages.populate().is_ok() {
+            pages.fill(|at| at as u64);
+            assert_eq!(pages.word(HUGE_BYTES / 8), (HUGE_BYTES / 8) as u64);
+        }
     }
 
     #[test]

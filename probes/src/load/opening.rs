@@ -221,6 +221,7 @@ impl Opening {
                     qps: Some(unit.worker.unit.qps),
                     cpus,
                     buffer_node,
+                    page_bytes: unit.facts.as_ref().and_then(|facts| facts.page_bytes),
                     read_depth: read_depth.filter(|_| self.params.transport == Transport::Verbs),
                     registered: unit.facts.as_ref().and_then(|facts| facts.endpoint.registered),
                 }

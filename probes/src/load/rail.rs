@@ -1,11 +1,10 @@
 //! One rail, from the device to queue pairs that wait for their peers. All of it runs on the rail's own thread.
 
+use super::host_memory;
 use super::layout::{Layout, MOST_DEPTH, MOST_QPS};
 use super::placement::Placement;
 use super::{Endpoint, LoadError, Params, QpAddress, RemoteBuffer, Role, pattern};
-use crate::bind;
 use crate::ffi::buffer::Buffer;
-use crate::ffi::pages::Pages;
 use crate::ffi::verbs::{
     CompletionQueue, Context, Limits, Port, ProtectionDomain, QueuePair, Region, RelaxedOrdering,
 };
@@ -20,6 +19,8 @@ pub(super) struct OpenRail {
     pub(super) relaxed_ordering: RelaxedOrdering,
     /// Node the buffer lies on.
     pub(super) buffer_node: Option<u32>,
+    /// Size of the buffer's pages, bytes; `None` of a GPU's.
+    pub(super) page_bytes: Option<u64>,
     pub(super) params: Params,
     pub(super) layout: Layout,
     /// Where our own requests read into or write from; `None` where this end posts none.
@@ -62,6 +63,7 @@ pub(super) fn open(
     let exposed = role.answers(params).then(|| memory(theirs)).transpose()?;
     let buffer_node = local.as_ref().or(exposed.as_ref()).and_then(|(_, node)| *node);
     let (local, exposed) = (local.map(|(region, _)| region), exposed.map(|(region, _)| region));
+    let page_bytes = local.as_ref().or(exposed.as_ref()).and_then(|region| region.buffer().page_bytes());
     let depth = if role.posts(params) { params.depth } else { 1 };
     // room for an error completion of every request
     let queue = context.completion_queue(params.qps.saturating_mul(depth))?;
@@ -97,6 +99,7 @@ pub(super) fn open(
         endpoint,
         relaxed_ordering,
         buffer_node,
+        page_bytes,
         params: params.clone(),
         layout,
         local,
@@ -193,16 +196,12 @@ fn buffer(
         memory.fill(content).map_err(|error| gpu.failed(&rail.device, "filling a buffer", &error))?;
         return Ok((memory, gpu.numa_node));
     }
-    let mut pages = Pages::map(bytes).map_err(|cause| {
+    let (pages, node) = host_memory::take(bytes, place.node, content).map_err(|cause| {
         LoadError::Other(format!(
             "{}: a buffer of {bytes} bytes: {cause}; try fewer QPs or smaller messages",
             rail.device
         ))
     })?;
-    let bound = place.node.filter(|node| bind::memory(&pages, *node).is_ok());
-    pages.fill(content);
-    // where the pages lie counts, not where they were wished to
-    let node = bind::node_of(&pages).or(bound);
     Ok((pages.into(), node))
 }
 

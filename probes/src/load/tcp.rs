@@ -120,7 +120,13 @@ impl Thread {
         };
         let endpoint = open.endpoint.clone();
         let relaxed_ordering = RelaxedOrdering::NotSupported;
-        let _ = self.opened.send(Ok(Opened { endpoint, cpus, buffer_node: None, relaxed_ordering }));
+        let _ = self.opened.send(Ok(Opened {
+            endpoint,
+            cpus,
+            buffer_node: None,
+            page_bytes: None,
+            relaxed_ordering,
+        }));
         let Ok(Order::Connect(peer)) = self.orders.recv() else { return WorkerPhase::Done };
         let traffic = match open.connect(&peer) {
             Ok(traffic) => traffic,

@@ -25,6 +25,7 @@ pub(super) struct Opened {
     pub(super) endpoint: Endpoint,
     pub(super) cpus: Option<CpuSet>,
     pub(super) buffer_node: Option<u32>,
+    pub(super) page_bytes: Option<u64>,
     pub(super) relaxed_ordering: RelaxedOrdering,
 }
 
@@ -134,6 +135,7 @@ impl Thread {
             endpoint: open.endpoint.clone(),
             cpus: cpus.cloned(),
             buffer_node: open.buffer_node,
+            page_bytes: open.page_bytes,
             relaxed_ordering: open.relaxed_ordering,
         };
         // nobody listens to a load that was given up meanwhile; then no peer comes either

@@ -74,6 +74,10 @@ pub struct Worker {
     pub cpus: Option<CpuSet>,
     /// Node its buffer lies on, of a GPU's memory the GPU's; `None` as above.
     pub buffer_node: Option<u32>,
+    /// Size of its buffer's pages, bytes: 2 MiB of huge pages that were set aside, or that of ordinary ones, which the
+    /// kernel may put together; `None` of a GPU's memory.
+    #[serde(default)]
+    pub page_bytes: Option<u64>,
     /// READ requests outstanding per queue pair, as negotiated.
     pub read_depth: Option<u32>,
     /// In which way the memory of a GPU was made known to the device; `None` of the host's memory, and in older

@@ -182,8 +182,16 @@ fn both_ends_read_at_the_same_time_and_check_their_own_data() {
         let (target, reader) = connected(&Params { bidirectional: true, ..params() });
         target.go();
         reader.go();
-        let moves = |end: &Running| end.workers().iter().all(|worker| worker.operations >= 1000);
-        wait_for("both ends move on every rail", || moves(&target) && moves(&reader));
+        let is_measured =
+            |end: &Running| end.workers().iter().all(|worker| worker.phase == WorkerPhase::Measuring);
+        wait_for("both ends measure", || is_measured(&target) && is_measured(&reader));
+        let operations =
+            |end: &Running| end.workers().iter().map(|worker| worker.operations).collect::<Vec<_>>();
+        let before = [operations(&target), operations(&reader)].concat();
+        wait_for("both ends move on every rail", || {
+            let now = [operations(&target), operations(&reader)].concat();
+            now.iter().zip(&before).all(|(now, before)| now > &(before + 1000))
+        });
         for end in [&reader, &target] {
             end.stop();
         }

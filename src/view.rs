@@ -9,6 +9,7 @@ mod fixture;
 mod groups;
 mod header;
 mod help;
+mod load;
 mod rails;
 mod segments;
 mod theme;
@@ -44,15 +45,23 @@ pub fn draw(app: &App, frame: &mut Frame) {
     }
 }
 
-/// The rails, their total, and the findings in what is left.
+/// The rails, their total, what our load did, and the findings in what is left.
 fn home(app: &App, area: Rect, frame: &mut Frame) {
-    let most = area.height.saturating_sub(1 + findings::LEAST_HEIGHT);
-    let rails = Rails::new(app, area.width, area.height.saturating_sub(1 + findings::GOOD_HEIGHT));
+    let of_load = load::height(app, area);
+    let sums = 1 + of_load;
+    let most = area.height.saturating_sub(sums + findings::LEAST_HEIGHT);
+    let rails = Rails::new(app, area.width, area.height.saturating_sub(sums + findings::GOOD_HEIGHT));
     let height = rails.height().min(most);
-    let [rails_area, total_area, findings_area] =
-        Layout::vertical([Constraint::Length(height), Constraint::Length(1), Constraint::Min(0)]).areas(area);
+    let [rails_area, total_area, load_area, findings_area] = Layout::vertical([
+        Constraint::Length(height),
+        Constraint::Length(1),
+        Constraint::Length(of_load),
+        Constraint::Min(0),
+    ])
+    .areas(area);
     let shown = rails.draw(rails_area, frame);
     total::draw(app, &shown, total_area, frame);
+    load::draw(app, load_area, frame);
     findings::draw(app, findings_area, frame);
 }
 

@@ -142,7 +142,8 @@ impl LoadBlock {
     }
 
     /// The newest load in the timeline's window; `None` when there was none.
-    pub(super) fn of(timeline: &Timeline) -> Option<Self> {
+    #[must_use]
+    pub fn of(timeline: &Timeline) -> Option<Self> {
         let newest = timeline.local().frames().rev().find(|frame| frame.load.is_some())?;
         let load = newest.load.as_deref()?;
         let simulated = timeline.session().simulated.is_some() || load.transport.as_deref() == Some("sim");

@@ -155,10 +155,10 @@ fn describe(load: &Load, host: &HostTimeline, times: &str) -> String {
     let both = if load.bidirectional { " both ways" } else { "" };
     let mut text = format!("{op}{size}{qps}{both}");
     if load.is_functional_check() {
-        text += " over TCP: functional check, not a performance figure";
+        text += " over TCP";
     }
     if load.loopback {
-        text += ", loopback (not the fabric)";
+        text += ", loopback";
     }
     if let Some(why) = &load.ended {
         return format!("{text}, ended: {why}");

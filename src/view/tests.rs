@@ -7,7 +7,7 @@ use crate::rules::{Finding, Severity};
 use crate::session::{FrameSource, Recorded, SourceError};
 use crate::timeline::Timeline;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use probes::model::{Frame, Session, WorkerPhase};
+use probes::model::{Frame, Latencies, LoadTarget, Measured, Registered, Session, WorkerPhase};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::sync::Arc;
@@ -188,6 +188,52 @@ fn the_load_says_how_far_it_is() {
     for (phases, line) in lines {
         assert_eq!(load_line(phases), line);
     }
+}
+
+/// Eight bonds to a peer on this host, both ways, with what threads on a real CPU count.
+fn a_real_load() -> App {
+    let timeline = two_slow_bonds();
+    let mut session = timeline.session().clone();
+    session.simulated = None;
+    let mut real = Timeline::new(Arc::new(session));
+    for frame in timeline.local().frames() {
+        let mut frame = frame.clone();
+        let mut load = frame.load.as_deref().cloned().unwrap_or_default();
+        load.transport = Some("verbs".into());
+        (load.bidirectional, load.loopback) = (true, true);
+        load.target = LoadTarget::Gpu("gpu3".into());
+        load.perf_gaps =
+            [("on_cpu_ns".to_owned(), "not permitted: perf_event_paranoid is 3".to_owned())].into();
+        for worker in &mut load.workers {
+            worker.registered = Some(Registered::Dmabuf);
+        }
+        frame.load = Some(Arc::new(load));
+        let ns = frame.at_ns;
+        frame.peer = Some(Measured { bytes: ns * 301, ns });
+        for (at, worker) in frame.workers.iter_mut().enumerate() {
+            worker.restarts = u64::from(at == 3 && frame.seq > 50);
+            worker.latency = Latencies::from_counts([
+                (Latencies::bucket(41_000), frame.seq * 97),
+                (Latencies::bucket(88_000), frame.seq * 3),
+            ]);
+            worker.perf.cycles = Some(ns * 26 / 10);
+            worker.perf.instructions = Some(ns * 52 / 10);
+            (worker.perf.enabled_ns, worker.perf.running_ns) = (Some(ns), Some(ns));
+        }
+        real.push(frame);
+    }
+    app(&real, How { mode: Mode::Load, ..How::default() }, findings_on_two_slow_bonds())
+}
+
+#[test]
+fn what_a_load_did_and_cost_stands_under_its_rate() {
+    insta::assert_snapshot!("load_80x24", screen(&a_real_load(), 80, 24));
+    let wide = screen(&a_real_load(), 120, 40);
+    let line = "p50 41.5 µs p99 87.0 µs  peer READ 301.0 GB/s  1 restart  in gpu3 (dmabuf)  IPC 2.00  0.062 cycles/B  \
+                GHz: not permitted";
+    assert!(wide.contains(line), "{wide}");
+    let low = screen(&a_real_load(), 80, 15);
+    assert!(low.contains("READ 335.5 GB/s  loopback, not fabric") && low.contains("p50 41.5"), "{low}");
 }
 
 #[test]

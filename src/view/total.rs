@@ -1,6 +1,7 @@
 //! The line under the rails: their sum, the slowest and the one in the middle.
 
 use super::figure::{self, Figure, Kind};
+use super::load::no_figure_of_the_fabric;
 use super::segments::{Segment, paint};
 use crate::app::App;
 use crate::timeline::{HostTimeline, Quality};
@@ -87,6 +88,11 @@ pub fn draw(app: &App, shown: &Range<usize>, area: Rect, frame: &mut Frame) {
                 left.push(Segment::new(format!("median {}", unit.text(total.median())), theme.plain(), 2));
             }
         }
+    }
+    // beside the rate itself, whatever else has no room
+    let at = left.len().min(2);
+    for (ahead, label) in (at..).zip(no_figure_of_the_fabric(app)) {
+        left.insert(ahead, Segment::new(label, theme.sign(), 0));
     }
     let implausible: Vec<_> = topology
         .rails_with_id()

@@ -166,6 +166,10 @@ pub struct LoadArgs {
     /// End each rail after N operations, counted after the warm-up (perftest counts them per queue pair)
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub operations: Option<u64>,
+    /// Leg of each bond, by port of the card, on which the end that sends the data (PEER for READ) sends them; mlx5 with
+    /// RoCE LAG only
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4))]
+    pub leg: Option<u32>,
     /// What carries the bytes: verbs (RDMA); tcp, a functional check on any host, never a performance figure; or sim,
     /// without PEER: what these rails should do by their ceilings
     #[arg(long, value_enum, default_value_t, value_name = "NAME")]

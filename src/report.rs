@@ -3,6 +3,7 @@
 //! Made from a timeline by a pure function, so a live session and its recording give the same report.
 
 mod host;
+mod legs;
 mod load;
 mod number;
 mod perf;

@@ -5,6 +5,7 @@ pub mod buffer;
 pub mod cuda;
 pub mod ethtool;
 mod loading;
+pub mod mlx5dv;
 #[cfg(feature = "static-hwloc")]
 mod udev_stubs;
 

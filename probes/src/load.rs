@@ -22,6 +22,7 @@ mod gpu;
 mod host_memory;
 mod latency;
 mod layout;
+mod leg;
 mod opening;
 mod params;
 mod pattern;

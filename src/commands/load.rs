@@ -145,6 +145,7 @@ fn simulated(args: LoadArgs) -> anyhow::Result<ExitCode> {
         args.knobs.rate.is_none() && args.knobs.working_set == "hot",
         "--rate and --working-set: --transport sim knows neither; leave them out"
     );
+    ensure!(args.leg.is_none(), "--leg: --transport sim gives queue pairs to legs by itself; leave it out");
     ensure!(args.operations.is_none(), "--operations (-n): --transport sim runs for a time; give --for");
     ensure!(
         args.knobs.memory == Memory::Host,

@@ -87,6 +87,18 @@ impl Agreed {
         let Gpus { ours, theirs } = &self.gpus;
         lines.extend(ours.as_ref().map(|gpu| format!("data here: in the memory of {gpu}")));
         lines.extend(theirs.as_ref().map(|gpu| format!("data of {host}: in the memory of its {gpu}")));
+        if let Some(leg) = params.leg {
+            let who = match (params.bidirectional, params.op) {
+                (true, _) => "both ends send",
+                (false, LoadOp::Read) => host,
+                (false, LoadOp::Write) => "this host",
+            };
+            let sends = if params.bidirectional { "" } else { " sends" };
+            lines.push(format!(
+                "leg {leg} of each bond: {who}{sends} the data on it, which was set and looked at; which leg receives is \
+                 the switch's choice (perftest has no such flag)"
+            ));
+        }
         if let Some(rate) = params.rate_gb_per_s {
             lines.push(format!("at most {rate} GB/s a rail: what is found is not what the rails can do"));
         }

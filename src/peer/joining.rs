@@ -65,8 +65,17 @@ pub(super) async fn join(link: &mut Link, end: &End, plan: &Plan, role: Role) ->
         ours: GpuMemory::of(ours.iter().flatten(), end.gpu.as_ref()),
         theirs: GpuMemory::of(peers.iter().flatten(), None),
     };
-    let connected = blocking(link, "connecting queue pairs", move || opened.connect(peers)).await?;
-    let traffic = connected.map_err(|error| PeerError::Rails(error.to_string()))?;
+    let asks_for_a_leg = plan.params.leg.is_some();
+    let connect = move || {
+        let traffic = opened.connect(peers).map_err(|error| error.to_string())?;
+        match traffic.failures() {
+            // half a test of legs would be taken for a whole one
+            failures if asks_for_a_leg && !failures.is_empty() => Err(failures.join("; ")),
+            _ => Ok(traffic),
+        }
+    };
+    let connected = blocking(link, "connecting queue pairs", connect).await?;
+    let traffic = connected.map_err(PeerError::Rails)?;
 
     link.send(Message::Ready).await?;
     match link.next_within(limit, "its word that it is ready").await? {

@@ -15,6 +15,8 @@ const MOST_WORKERS: u32 = 64;
 /// Threads of all rails together.
 const MOST_UNITS: u64 = 1024;
 const MOST_DEPTH: u32 = 16384;
+/// Ports of a card, `MLX5_MAX_PORTS` of the driver.
+const MOST_LEGS: u32 = 4;
 const MOST_READ_DEPTH: u32 = 255;
 /// Largest message of a queue pair, IBTA 1.4 section 9.7.3.
 const MOST_SIZE_BYTES: u64 = 1 << 31;
@@ -214,6 +216,7 @@ impl Plan {
             return Err(format!("rate {rate} GB/s: above 0 and up to {MOST_RATE_GB_PER_S} are possible"));
         }
         within("read depth", p.read_depth.unwrap_or(1).into(), MOST_READ_DEPTH.into())?;
+        within("leg", p.leg.unwrap_or(1).into(), MOST_LEGS.into())?;
         p.check_transport()?;
         within("operations", p.operations.unwrap_or(1), u64::MAX)?;
         within("timeout", p.timeout.into(), 31)?;
@@ -344,6 +347,8 @@ mod tests {
             said(|p| p.params.rate_gb_per_s = Some(-1.0)),
             "rate -1 GB/s: above 0 and up to 10000 are possible"
         );
+        assert_eq!(said(|p| p.params.leg = Some(0)), "leg 0: 1 to 4 are possible");
+        assert_eq!(said(|p| p.params.leg = Some(300)), "leg 300: 1 to 4 are possible");
         assert_eq!(said(|p| p.params.chain = Some(0)), "chain 0: 1 to 16384 are possible");
         assert_eq!(
             said(|p| p.params.cq_mod = Some(1 << 20)),

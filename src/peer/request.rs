@@ -27,6 +27,7 @@ pub fn params(args: &LoadArgs) -> Result<Params, String> {
         qps: args.qps,
         size_bytes: args.size.0,
         operations: args.operations,
+        leg: args.leg,
         duration_s: args.common.duration.map(|period| period.0.as_secs_f64()),
         ..knobs(&args.knobs)?
     };
@@ -215,6 +216,15 @@ mod tests {
             asked("--memory gpu:0 --transport tcp").unwrap_err(),
             "--memory gpu:N and --transport tcp: only --transport verbs can do that"
         );
+    }
+
+    #[test]
+    fn a_leg_is_a_port_of_a_card() {
+        assert_eq!(asked("--leg 2").unwrap(), Params { leg: Some(2), ..Params::default() });
+        let said = asked("--leg 0").unwrap_err();
+        assert!(said.contains("invalid value '0' for '--leg <N>'"), "{said}");
+        let said = asked("--leg 2 --transport tcp").unwrap_err();
+        assert_eq!(said, "--leg and --transport tcp: only --transport verbs can do that");
     }
 
     #[test]

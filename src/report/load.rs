@@ -1,6 +1,7 @@
 //! The load of the session: what was asked for, what each thread did, what it cost.
 
 use super::PerfRow;
+use super::legs::LegOfLoad;
 use super::number::{known, round};
 use crate::timeline::{Done, Measured, Timeline, gb_per_s};
 use probes::model::{
@@ -48,6 +49,10 @@ pub struct LoadBlock {
     pub gpu: Option<String>,
     /// Most payload per rail that was asked for, GB/s; null: as much as went.
     pub rate_gb_per_s: Option<f64>,
+    /// Leg of each bond that the sending end was to send on, from 1; null: the driver's choice.
+    pub leg: Option<u32>,
+    /// Which legs carried the data then, by this host's counters.
+    pub legs: Vec<LegOfLoad>,
     /// Outstanding READs of a queue pair.
     pub read_depth: Option<u32>,
     /// Threads; null for a described load.
@@ -119,6 +124,8 @@ pub struct ThreadRow {
     pub page_bytes: Option<u64>,
     /// How the memory of a GPU was made known to the device, `dmabuf` or `peermem`; null for the host's memory.
     pub registered: Option<Registered>,
+    /// Leg from which all of its queue pairs send; null where the driver chose, or the peer sends the data.
+    pub leg: Option<u32>,
     /// Outstanding READs a queue pair.
     pub read_depth: Option<u32>,
     /// Payload of good completions, warm-up included.
@@ -184,6 +191,8 @@ impl LoadBlock {
             chain: load.chain,
             cq_mod: load.cq_mod,
             rate_gb_per_s: known(load.rate_gb_per_s),
+            leg: load.leg,
+            legs: LegOfLoad::all(load, timeline),
             working_set_bytes: load.working_set_bytes,
             gpu: match &load.target {
                 LoadTarget::Host => None,
@@ -235,6 +244,7 @@ impl ThreadRow {
             buffer_node: asked.and_then(|worker| worker.buffer_node),
             page_bytes: asked.and_then(|worker| worker.page_bytes),
             registered: asked.and_then(|worker| worker.registered),
+            leg: asked.and_then(|worker| worker.leg),
             read_depth: asked.and_then(|worker| worker.read_depth),
             bytes: did.bytes,
             operations: did.operations,

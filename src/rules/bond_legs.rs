@@ -58,7 +58,12 @@ fn imbalance(id: RailId, rail: &Rail, bond: &Bond, timeline: &Timeline, limits: 
     }
     let line_gb_per_s = ceilings::line_raw_gb_per_s(rail)?;
     let moving_gb_per_s = limits.moving_share * line_gb_per_s;
-    let op = latest_load(timeline).filter(|load| drives(load, rail)).map(|load| load.op);
+    let load = latest_load(timeline).filter(|load| drives(load, rail));
+    if load.is_some_and(|load| load.leg.is_some()) {
+        // one leg is what was asked for
+        return None;
+    }
+    let op = load.map(|load| load.op);
     let moved = |legs: &[LegSums]| {
         let moved = Moved::of(legs, op.unwrap_or_else(|| busier(legs)))?;
         let enough = moved.total.mean_gb_per_s().is_some_and(|gb| gb >= moving_gb_per_s);

@@ -73,6 +73,7 @@ fn load() -> Load {
         device_read_depth: Some(16),
         place: Some("local".into()),
         warmup_s: Some(2.0),
+        leg: Some(2),
         workers: vec![Worker {
             device: "mlx5_0".into(),
             cpus: Some("0-3".parse().unwrap()),
@@ -82,6 +83,7 @@ fn load() -> Load {
             number: Some(2),
             qps: Some(3),
             registered: Some(Registered::Dmabuf),
+            leg: Some(2),
         }],
         relaxed_ordering: None,
         perf_gaps: BTreeMap::from([("cycles".into(), "no PMU".into())]),

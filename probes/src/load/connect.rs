@@ -1,6 +1,7 @@
 //! Two ends of a rail find each other: what they agree on, and their queue pairs.
 
 use super::layout::Layout;
+use super::leg;
 use super::rail::OpenRail;
 use super::verbs::VerbsTransport;
 use super::{Endpoint, LoadError, Role};
@@ -62,9 +63,13 @@ impl OpenRail {
                 peer_gid: routed(own, peer).then_some(peer.gid),
                 gid_index: own.gid_index,
                 traffic_class: self.params.traffic_class,
+                flow_label: self.params.leg.map_or(0, |_| leg::flow_label(ours.qpn)),
             };
             pair.to_rtr(&path, window).map_err(|error| addressed(&error, own, peer))?;
             pair.to_rts(ours.psn, window)?;
+            if let Some(number) = leg::of_sender(&self.params, role) {
+                leg::send_from(pair, &own.device, number)?;
+            }
         }
         let traffic = match (&self.local, &peer.buffer) {
             (Some(local), Some(buffer)) if posts => {

@@ -1,7 +1,7 @@
 //! What two ends must know of each other before their queue pairs can talk.
 
 use super::{Memory, Params, TcpEnd};
-use crate::model::{GidType, LinkLayer, Registered};
+use crate::model::{GidType, LinkLayer, LoadOp, Registered};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv6Addr;
 
@@ -26,6 +26,15 @@ impl Role {
     #[must_use]
     pub fn answers(self, params: &Params) -> bool {
         self == Self::Target || params.bidirectional
+    }
+
+    /// Whether this end's queue pairs send the data: answering READs, or posting WRITEs.
+    #[must_use]
+    pub fn sends(self, params: &Params) -> bool {
+        match params.op {
+            LoadOp::Read => self.answers(params),
+            LoadOp::Write => self.posts(params),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::control::{Control, Worker, lock};
 use super::gpu::Destination;
+use super::leg;
 use super::placement::{Here, Placement, places};
 use super::running::{Clock, Running, RunningUnit};
 use super::thread::{Opened, Order, Thread};
@@ -224,6 +225,7 @@ impl Opening {
                     page_bytes: unit.facts.as_ref().and_then(|facts| facts.page_bytes),
                     read_depth: read_depth.filter(|_| self.params.transport == Transport::Verbs),
                     registered: unit.facts.as_ref().and_then(|facts| facts.endpoint.registered),
+                    leg: leg::of_sender(&self.params, self.role).filter(|_| read_depth.is_some()),
                 }
             })
             .collect();
@@ -254,6 +256,7 @@ impl Opening {
             chain: is_rdma.then_some(chain),
             cq_mod: is_rdma.then_some(cq_mod),
             rate_gb_per_s: self.params.rate_gb_per_s,
+            leg: self.params.leg,
             working_set_bytes: self.params.working_set.bytes(),
             read_depth: depths.min().filter(|_| is_read),
             device_read_depth: device_depths.min().filter(|_| is_read),

@@ -2,6 +2,7 @@
 
 use super::host_memory;
 use super::layout::{Layout, MOST_DEPTH, MOST_QPS};
+use super::leg;
 use super::placement::Placement;
 use super::{Endpoint, LoadError, Params, QpAddress, RemoteBuffer, Role, pattern};
 use crate::ffi::buffer::Buffer;
@@ -38,6 +39,9 @@ pub(super) fn open(
     role: Role,
     place: &Placement,
 ) -> Result<OpenRail, LoadError> {
+    if let Some(number) = leg::of_sender(params, role) {
+        leg::check(rail, number)?;
+    }
     let context = Context::open(&rail.device)?;
     let (limits, port) = (context.limits()?, context.port(rail.port)?);
     check(rail, params, &limits, &port)?;

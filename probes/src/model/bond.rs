@@ -45,6 +45,22 @@ pub struct Lag {
     pub flags: Vec<String>,
 }
 
+impl Bond {
+    /// Number of the port of the card, from 1, that the leg at this place is: the functions in the order of their PCI
+    /// addresses, and where one is not known the legs as the bonding driver has them.
+    ///
+    /// Source: drivers/net/ethernet/mellanox/mlx5/core/lag/lag.c numbers the ports by function.
+    #[must_use]
+    pub fn port_of_leg(&self, at: usize) -> u32 {
+        let addresses: Option<Vec<&str>> = self.legs.iter().map(|leg| leg.pci_address.as_deref()).collect();
+        let place = match addresses.as_deref().map(|all| (all, all.get(at))) {
+            Some((all, Some(own))) => all.iter().filter(|other| *other < own).count(),
+            _ => at,
+        };
+        u32::try_from(place).unwrap_or(u32::MAX).saturating_add(1)
+    }
+}
+
 impl Lag {
     /// Ports whose queue pairs another one carries.
     #[must_use]

@@ -84,6 +84,10 @@ pub struct Worker {
     /// sessions.
     #[serde(default)]
     pub registered: Option<Registered>,
+    /// Port of the bond, from 1, from which all of its queue pairs send; `None` where the driver chose, the peer sends the
+    /// data, and in older sessions.
+    #[serde(default)]
+    pub leg: Option<u32>,
 }
 
 impl fmt::Display for Worker {
@@ -132,6 +136,9 @@ pub struct Load {
     /// Most payload per rail that was asked for, GB/s; `None`: as much as goes.
     #[serde(default)]
     pub rate_gb_per_s: Option<f64>,
+    /// Leg of each bond, from 1, on which the end that sends the data was to send them; `None`: the driver's choice.
+    #[serde(default)]
+    pub leg: Option<u32>,
     /// Outstanding READs per queue pair in use (the smallest over the rails).
     pub read_depth: Option<u32>,
     /// Outstanding READs the device could do.

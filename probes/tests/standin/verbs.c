@@ -12,6 +12,7 @@
  *   STANDIN_STATE=device:state     port state (1 DOWN, 2 INIT; default 4 ACTIVE)
  *   STANDIN_REG_MR=errno           ibv_reg_mr fails
  *   STANDIN_RTR=device:errno       ibv_modify_qp to RTR fails
+ *   STANDIN_FLOW_LABELS=1          ibv_modify_qp to RTR demands a flow label; else it demands that there is none
  *   STANDIN_NO_DATA=1              completes without moving data
  *   STANDIN_DMABUF=errno           ibv_reg_dmabuf_mr fails; it is not there at all where this is compiled with NO_DMABUF_MR
  *   STANDIN_PEERMEM=1              ibv_reg_mr takes an address of a GPU (of the stand-in that RAILSCOPE_CUDA names)
@@ -503,6 +504,8 @@ int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
 		qp->max_dest_rd_atomic = attr->max_dest_rd_atomic;
 		answer = rtr_errno[qp->device];
 		/* RoCE: a global address, from a GID that is there, to one that is there; packets that may be routed */
+		if (!answer && !attr->ah_attr.grh.flow_label != !getenv("STANDIN_FLOW_LABELS"))
+			answer = EINVAL;
 		if (!answer && (!attr->ah_attr.is_global || attr->ah_attr.grh.sgid_index != 1 ||
 				attr->ah_attr.grh.dgid.raw[12] != 10 || attr->ah_attr.grh.hop_limit < 2 ||
 				attr->max_dest_rd_atomic > RESPONDER_DEPTH || attr->path_mtu != IBV_MTU_4096))

@@ -11,6 +11,9 @@ pub(super) fn write(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
     match &report.load {
         Some(load) => {
             write!(f, "{}", Wrapped { lead: "load: ", text: &of_load(load) })?;
+            for leg in &load.legs {
+                write!(f, "{}", Wrapped { lead: "  ", text: &leg.to_string() })?;
+            }
             if let Some(why) = &load.ended {
                 write!(f, "{}", Wrapped { lead: "load ended before its time: ", text: why })?;
             }
@@ -107,6 +110,7 @@ fn of_load(load: &LoadBlock) -> String {
     parts.extend(load.depth.map(|depth| format!("depth {depth}")));
     parts.extend(load.working_set_bytes.map(|set| format!("{} of memory a rail", bytes(set))));
     parts.extend(load.gpu.as_ref().map(|gpu| in_gpu(gpu, load)));
+    parts.extend(load.leg.map(|leg| format!("SENT ON LEG {leg} of each bond")));
     parts.extend(load.rate_gb_per_s.map(|rate| format!("HELD to {rate} GB/s a rail")));
     parts.extend(load.cq_mod.map(|requests| match requests {
         1 => "a completion for each".into(),

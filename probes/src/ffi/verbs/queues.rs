@@ -118,6 +118,9 @@ pub struct Path {
     pub gid_index: u32,
     /// Traffic class of the packets.
     pub traffic_class: u8,
+    /// Flow label of the packets, 20 bits, which decides the UDP source port of RoCE v2 and by it the path that switches
+    /// choose; 0: the driver's choice.
+    pub flow_label: u32,
 }
 
 /// How much may be in flight, and how long to wait for it.
@@ -137,7 +140,7 @@ pub struct QueuePair {
     domain: Arc<Domain>,
     /// Destroyed after the queue pair: fields are dropped after the body of `Drop`.
     _cq: Arc<Cq>,
-    pub(super) qp: *mut ibv_qp,
+    pub(in crate::ffi) qp: *mut ibv_qp,
 }
 
 // SAFETY: - verbs objects may be used from any thread; see `Open`
@@ -236,7 +239,7 @@ impl QueuePair {
         attributes.ah_attr = ibv_ah_attr {
             grh: ibv_global_route {
                 dgid: ibv_gid { raw: path.peer_gid.map_or([0; 16], |gid| gid.octets()) },
-                flow_label: 0,
+                flow_label: path.flow_label,
                 sgid_index: narrow(path.gid_index),
                 // perftest's value: a fabric may route between the two ends
                 hop_limit: 64,

@@ -89,14 +89,12 @@ impl Agreed {
         lines.extend(theirs.as_ref().map(|gpu| format!("data of {host}: in the memory of its {gpu}")));
         if let Some(leg) = params.leg {
             let who = match (params.bidirectional, params.op) {
-                (true, _) => "both ends send",
-                (false, LoadOp::Read) => host,
-                (false, LoadOp::Write) => "this host",
+                (true, _) => "both ends send".to_owned(),
+                (false, LoadOp::Read) => format!("{host} sends"),
+                (false, LoadOp::Write) => "this host sends".to_owned(),
             };
-            let sends = if params.bidirectional { "" } else { " sends" };
             lines.push(format!(
-                "leg {leg} of each bond: {who}{sends} the data on it, which was set and looked at; which leg receives is \
-                 the switch's choice (perftest has no such flag)"
+                "leg {leg} of each bond: {who} on it, as set and looked at; which leg receives is the switch's choice"
             ));
         }
         if let Some(rate) = params.rate_gb_per_s {
@@ -220,7 +218,7 @@ mod tests {
         let (mut ours, theirs) = (fake::end("n1", 1), fake::end("n2", 2));
         ours.offers[1].state = Some("DOWN".to_owned());
         let matching = matching(&ours.offers, &theirs.offers);
-        let params = Params { read_depth: Some(64), ..Params::default() };
+        let params = Params { read_depth: Some(64), leg: Some(2), ..Params::default() };
         let agreed = Agreed {
             address: "192.168.0.2".parse().unwrap(),
             loopback: false,
@@ -244,6 +242,7 @@ mod tests {
                 "left out: mlx5_9: no memory",
                 "not used of n2: mlx5_1 10.0.1.2, node unknown",
                 "data of n2: in the memory of its GPU 3, registered through peer memory",
+                "leg 2 of each bond: n2 sends on it, as set and looked at; which leg receives is the switch's choice",
                 "16 requests a doorbell, a completion for 16, whatever the size",
                 "mlx5_0: READ depth 16, not 64: one of the two ends can do no more",
             ]

@@ -190,10 +190,10 @@ fn advice(bond: &Bond, op: LoadOp) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Traffic, bonded, found, named, two_sockets};
+    use super::super::testing::{Traffic, bonded, described, found, named, two_sockets};
     use super::RULE;
     use crate::rules::Finding;
-    use probes::model::Rail;
+    use probes::model::{Load, LoadOp, Rail};
 
     fn findings(rail: Rail, legs: [f64; 2]) -> Vec<Finding> {
         let traffic =
@@ -224,6 +224,14 @@ mod tests {
         let mut rail = bonded("mlx5_bond_1");
         rail.bond.as_mut().unwrap().mode = Some("active-backup".into());
         assert_eq!(named(&findings(rail, [24.5, 0.0])), Vec::<String>::new());
+    }
+
+    #[test]
+    fn one_leg_that_was_asked_for_is_no_finding() {
+        let load = Some(Load { leg: Some(1), ..described(LoadOp::Read) });
+        let asked = Traffic { legs_rx_gb_per_s: vec![24.5, 0.0], load, ..Traffic::loaded(&[24.5]) };
+        let found = found(&RULE, &two_sockets(vec![bonded("mlx5_bond_1")]), &asked);
+        assert_eq!(named(&found), Vec::<String>::new());
     }
 
     #[test]

@@ -109,10 +109,10 @@ fn legs_are_read(id: RailId, timeline: &Timeline) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Traffic, bonded, found, hop, named, two_sockets};
+    use super::super::testing::{Traffic, bonded, described, found, hop, named, two_sockets};
     use super::RULE;
     use crate::rules::Finding;
-    use probes::model::Rail;
+    use probes::model::{Load, LoadOp, Rail};
 
     fn at(rail: Rail, traffic: &Traffic) -> Vec<Finding> {
         found(&RULE, &two_sockets(vec![rail]), traffic)
@@ -144,6 +144,13 @@ mod tests {
         let mut backup = bonded("mlx5_bond_3");
         backup.bond.as_mut().unwrap().mode = Some("active-backup".into());
         assert_eq!(named(&at(backup, &Traffic::loaded(&[25.1]))), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_load_that_was_kept_to_one_leg_is_at_half_by_request() {
+        let load = Some(Load { leg: Some(2), ..described(LoadOp::Read) });
+        let kept = Traffic { load, ..Traffic::loaded(&[25.1]) };
+        assert_eq!(named(&at(bonded("mlx5_bond_3"), &kept)), Vec::<String>::new());
     }
 
     #[test]

@@ -29,9 +29,9 @@ pub(super) struct UnderLoad {
 }
 
 impl UnderLoad {
-    /// Sum of one rail; nothing of a session with a load over TCP.
+    /// Sum of one rail; nothing of a session with a load over TCP, or one that was held back.
     pub(super) fn of(timeline: &HostTimeline, rail: RailId, over: Over) -> Self {
-        if timeline.sums().functional_check {
+        if timeline.sums().functional_check || timeline.sums().held_back {
             return Self::default();
         }
         match over {

@@ -137,6 +137,8 @@ mod tests {
         assert_eq!(codes(rails(), load(), &[20.0, 21.0]), ["slow-unexplained mlx5_0,mlx5_1"]);
         assert_eq!(codes(rails(), load(), &[40.0, 41.0]), Vec::<String>::new());
         assert_eq!(codes(rails(), None, &[20.0, 21.0]), Vec::<String>::new());
+        let held_back = Load { rate_gb_per_s: Some(21.0), ..described(LoadOp::Read) };
+        assert_eq!(codes(rails(), Some(held_back), &[20.0, 21.0]), Vec::<String>::new());
     }
 
     #[test]

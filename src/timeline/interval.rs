@@ -142,9 +142,7 @@ impl Tracker {
         if let Some(before) = before {
             own_load(&mut rates, before, frame, at);
             let is_check = frame.load.as_ref().is_some_and(|load| load.is_functional_check());
-            // a load that is held back, or kept to one leg, does not try to fill the rail
-            let is_capped =
-                frame.load.as_ref().is_some_and(|load| load.rate_gb_per_s.is_some() || load.leg.is_some());
+            let is_capped = frame.load.as_ref().is_some_and(|load| load.is_held_back());
             let loaded = (rates.measured && !is_check && !is_capped)
                 || frame.load.as_ref().is_some_and(|load| described_on(load, device));
             let since = &mut self.loaded_since[at];

@@ -138,6 +138,8 @@ pub struct Sums {
     pub frames: u64,
     /// Whether a load over TCP was among it, whose rates prove nothing about a rail.
     pub functional_check: bool,
+    /// Whether a load that was held back was among it, whose rates are no level of a rail.
+    pub held_back: bool,
     /// Time of the newest frame, nanoseconds.
     pub until_ns: u64,
 }
@@ -207,6 +209,7 @@ impl Sums {
         self.frames += 1;
         self.until_ns = frame.at_ns;
         measured::add(&mut self.workers, frame);
+        self.held_back |= frame.load.as_ref().is_some_and(|load| load.is_held_back());
         self.functional_check |= frame.load.as_ref().is_some_and(|load| load.is_functional_check());
         for (at, rail) in frame.rails.iter().enumerate() {
             let Some(known) = topology.rails.get(at) else {

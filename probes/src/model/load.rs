@@ -174,6 +174,12 @@ impl Load {
         self.transport.as_deref() == Some("tcp")
     }
 
+    /// Whether it was not to fill the rails: held to a rate, or kept to one leg of each bond.
+    #[must_use]
+    pub fn is_held_back(&self) -> bool {
+        self.rate_gb_per_s.is_some() || self.leg.is_some()
+    }
+
     /// Whether it drives the named device.
     #[must_use]
     pub fn drives(&self, device: &str) -> bool {

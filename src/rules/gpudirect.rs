@@ -1,29 +1,43 @@
 //! `gpudirect`: there is a GPU, and neither way for a NIC to reach its memory is proven ready.
 //!
 //! The ways are a peer-memory module (nvidia-peermem, amdgpu's own) and dmabuf; the survey says for each what
-//! proves it or what is missing. Loads to and from host memory do not need either.
+//! proves it or what is missing. Loads to and from host memory do not need either. A GPU whose memory a load of ours has
+//! registered has shown that it can be done.
 
 use super::wording::{list, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
-use probes::model::{Gpu, Readiness, Topology};
+use probes::model::{Gpu, LoadTarget, Readiness, Topology};
 use std::collections::BTreeMap;
 
 /// The rule of this file.
 pub(super) const RULE: Rule = Rule { codes: &["gpudirect"], check };
 
-fn check(topology: &Topology, _: &Timeline, _: &Limits) -> Vec<Finding> {
+fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
     if topology.rails.is_empty() {
         return Vec::new();
     }
     let mut alike: BTreeMap<(&str, &str, Option<&str>), Vec<&Gpu>> = BTreeMap::new();
-    for gpu in topology.gpus.iter().filter(|gpu| !gpu.is_reachable()) {
+    let shown = registered(timeline);
+    let others = |gpu: &&Gpu| !gpu.is_reachable() && shown != Some(gpu.name.as_str());
+    for gpu in topology.gpus.iter().filter(others) {
         // a session older than the question has no answer to it
         if let (Some(peermem), Some(dmabuf)) = (&gpu.peermem, &gpu.dmabuf) {
             alike.entry((&peermem.reason, &dmabuf.reason, gpu.driver.as_deref())).or_default().push(gpu);
         }
     }
     alike.into_values().filter_map(|gpus| finding(&gpus)).collect()
+}
+
+/// The GPU whose memory the newest load of ours has registered with an RDMA device.
+fn registered(timeline: &Timeline) -> Option<&str> {
+    let newest = timeline.local().frames().rev().find_map(|frame| frame.load.as_deref())?;
+    match &newest.target {
+        LoadTarget::Gpu(name) if newest.workers.iter().any(|worker| worker.registered.is_some()) => {
+            Some(name)
+        }
+        _ => None,
+    }
 }
 
 fn finding(gpus: &[&Gpu]) -> Option<Finding> {
@@ -72,7 +86,7 @@ mod tests {
     use super::super::testing::{Traffic, found, named, rail, two_sockets};
     use super::RULE;
     use crate::rules::{Finding, Severity};
-    use probes::model::{Gpu, Readiness, Topology};
+    use probes::model::{Gpu, Load, LoadTarget, Readiness, Registered, Topology, Worker};
 
     fn gpu(name: &str, peermem: Option<bool>, dmabuf: Option<bool>) -> Gpu {
         let way = |ready, reason: &str| Some(Readiness { ready, reason: reason.into() });
@@ -111,5 +125,20 @@ mod tests {
             Vec::<String>::new()
         );
         assert_eq!(named(&findings(Vec::new())), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_gpu_whose_memory_was_registered_has_shown_it() {
+        let gpus = vec![gpu("gpu0", Some(false), None), gpu("gpu1", Some(false), None)];
+        let topology = Topology { gpus, ..two_sockets(vec![rail("mlx5_0")]) };
+        let after = |registered| {
+            let worker = Worker { device: "mlx5_0".into(), registered, ..Worker::default() };
+            let load =
+                Load { target: LoadTarget::Gpu("gpu0".into()), workers: vec![worker], ..Load::default() };
+            let traffic = Traffic { load: Some(load), ..Traffic::loaded(&[40.0]) };
+            named(&found(&RULE, &topology, &traffic))
+        };
+        assert_eq!(after(Some(Registered::Dmabuf)), ["gpudirect gpu1"]);
+        assert_eq!(after(None), ["gpudirect gpu0,gpu1"]);
     }
 }

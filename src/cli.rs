@@ -207,9 +207,9 @@ pub struct LoadKnobs {
     /// Show PEER that this end knows the secret in FILE, and have it show the same; it is never sent
     #[arg(long, value_name = "FILE")]
     pub token: Option<PathBuf>,
-    /// RDMA operation: read (data come here) or write (data go to PEER)
-    #[arg(long, value_enum, default_value_t, value_name = "OP")]
-    pub op: Op,
+    /// RDMA operation: read (data come here) or write (data go to PEER) [default: read]
+    #[arg(long, value_enum, value_name = "OP")]
+    pub op: Option<Op>,
     /// PEER does the same in the other direction at the same time
     #[arg(short = 'b', long)]
     pub bidirectional: bool,
@@ -288,7 +288,8 @@ Exit codes: 0 every point was measured, 1 a rail failed at one of them, 2 points
 /// A sweep that was published, as one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum SweepPreset {
-    /// 1K to 1M in eight sizes, 1 and 4 queue pairs, depth 128, 15 s a point
+    /// 1K to 1M in eight sizes, 1 and 4 queue pairs, depth 128, 15 s a point; WRITE, as it was made with `ib_write_bw`,
+    /// unless --op read
     Qp4Msgsweep,
 }
 

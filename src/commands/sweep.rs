@@ -16,6 +16,7 @@ use crate::sweep::{Grid, Point, Resume, Sizes, Sweep, svg};
 use anyhow::{Context, bail, ensure};
 use measuring::{Bench, Measured, Peer};
 use probes::load::Params;
+use probes::model::LoadOp;
 use progress::Progress;
 use simulation::Simulation;
 use std::io::{BufWriter, ErrorKind, Write};
@@ -90,10 +91,16 @@ fn asked(args: &SweepArgs, window: Duration) -> anyhow::Result<Sweep> {
     };
     let grid =
         Grid::new(&sizes, &or(&args.qps, &[1, 4]), &or(&args.workers, &[1])).map_err(anyhow::Error::msg)?;
-    let params = Params {
-        duration_s: Some(window.as_secs_f64()),
-        ..request::knobs(&args.knobs).map_err(anyhow::Error::msg)?
+    ensure!(
+        !args.knobs.bidirectional,
+        "--bidirectional (-b): a row of a sweep has one direction; `railscope load -b` has both, one point at a time"
+    );
+    let knobs = request::knobs(&args.knobs).map_err(anyhow::Error::msg)?;
+    let op = match (args.preset, args.knobs.op) {
+        (Some(SweepPreset::Qp4Msgsweep), None) => LoadOp::Write,
+        _ => knobs.op,
     };
+    let params = Params { op, duration_s: Some(window.as_secs_f64()), ..knobs };
     Ok(Sweep::new(params, window.as_secs_f64(), grid))
 }
 
@@ -199,7 +206,9 @@ fn print(sweep: Sweep, common: &Common, picture: Option<&Path>) -> anyhow::Resul
 mod tests {
     use super::{Sweep, asked};
     use crate::cli::{Cli, Command};
+    use crate::sweep::Resume;
     use clap::Parser;
+    use probes::model::LoadOp;
     use std::time::Duration;
 
     fn sweep(flags: &str) -> anyhow::Result<Sweep> {
@@ -228,5 +237,45 @@ mod tests {
         );
         assert_eq!((published.grid.qps.as_slice(), published.params.depth), ([1, 4].as_slice(), 128));
         assert_eq!(sweep("--preset qp4-msgsweep --qps 4").unwrap().grid.qps, [4]);
+        let op = |flags| sweep(flags).unwrap().params.op;
+        assert_eq!(op("--preset qp4-msgsweep"), LoadOp::Write, "it was published of ib_write_bw");
+        assert_eq!(op("--preset qp4-msgsweep --op read"), LoadOp::Read);
+        assert_eq!(op(""), LoadOp::Read);
+    }
+
+    #[test]
+    fn both_directions_are_refused_as_a_row_has_one() {
+        let said = sweep("-b").unwrap_err().to_string();
+        assert!(said.starts_with("--bidirectional (-b): a row of a sweep has one direction"), "{said}");
+    }
+
+    #[test]
+    fn a_sweep_does_not_go_on_with_another_value_of_any_knob() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("sweep.json");
+        sweep("").unwrap().save(&file).unwrap();
+        assert!(sweep("").unwrap().resumed(&file, Resume::Yes).is_ok());
+        for flags in [
+            "--op write",
+            "--memory gpu:0",
+            "--working-set 64M",
+            "--place none",
+            "--rate 5",
+            "--depth 64",
+            "--read-depth 4",
+            "--chain 2",
+            "--cq-mod 2",
+            "--timeout 18",
+            "--mtu 1024",
+            "--tclass 106",
+            "--gid-index 3",
+            "--warmup 1s",
+            "--qps 1",
+            "--workers 1,2 --qps 2",
+            "--sizes 1K",
+        ] {
+            let said = sweep(flags).unwrap().resumed(&file, Resume::Yes).unwrap_err().to_string();
+            assert!(said.contains("was made with other parameters: "), "{flags}: {said}");
+        }
     }
 }

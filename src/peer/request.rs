@@ -43,7 +43,7 @@ pub fn params(args: &LoadArgs) -> Result<Params, String> {
 pub fn knobs(args: &LoadKnobs) -> Result<Params, String> {
     let path_mtu = args.mtu.as_deref().map(|mtu| mtu.parse().map_err(|_| format!("`{mtu}` is no path MTU")));
     Ok(Params {
-        op: match args.op {
+        op: match args.op.unwrap_or_default() {
             Op::Read => LoadOp::Read,
             Op::Write => LoadOp::Write,
         },

@@ -2,7 +2,7 @@
 
 use super::Scenario;
 use super::traffic::has_a_bound;
-use probes::load::{Params, Unit};
+use probes::load::{Memory, Params, Shape, Unit, WorkingSet};
 use probes::model::{Load, LoadOp, LoadOrigin, LoadTarget, PERF_GROUPS, Rail, RailId, Topology, Worker};
 use std::time::Duration;
 
@@ -66,6 +66,55 @@ impl Setup {
             warmup: Duration::try_from_secs_f64(params.warmup_s).unwrap_or_default(),
             duration,
         }
+    }
+
+    /// Refuses what a simulation cannot obey.
+    ///
+    /// # Errors
+    ///
+    /// In words: the flags, and what to do.
+    pub fn check(params: &Params) -> Result<(), String> {
+        let asked: Vec<&str> = [
+            (params.bidirectional, "--bidirectional"),
+            (params.shape != Shape::PerRail, "--shape striped"),
+            (params.rate_gb_per_s.is_some(), "--rate"),
+            (params.working_set != WorkingSet::Hot, "--working-set"),
+            (params.memory != Memory::Host, "--memory"),
+            (params.leg.is_some(), "--leg"),
+            (params.operations.is_some(), "--operations"),
+        ]
+        .into_iter()
+        .filter_map(|(is_asked, flag)| is_asked.then_some(flag))
+        .collect();
+        if asked.is_empty() {
+            return Ok(());
+        }
+        Err(format!(
+            "{}: --transport sim cannot do that: it knows wires and PCIe paths, one direction, and runs for a time; leave \
+             it out",
+            asked.join(", ")
+        ))
+    }
+
+    /// Flags that were given and change nothing in a simulation, in one line; `None` without one.
+    #[must_use]
+    pub fn not_modelled(params: &Params) -> Option<String> {
+        let usual = Params::default();
+        let asked: Vec<&str> = [
+            (params.depth != usual.depth, "--depth"),
+            (params.read_depth != usual.read_depth, "--read-depth"),
+            (params.chain != usual.chain, "--chain"),
+            (params.cq_mod != usual.cq_mod, "--cq-mod"),
+            (params.timeout != usual.timeout, "--timeout"),
+            (params.gid_index != usual.gid_index, "--gid-index"),
+            (params.traffic_class != usual.traffic_class, "--tclass"),
+            (params.path_mtu != usual.path_mtu, "--mtu"),
+            (params.place != usual.place, "--place"),
+        ]
+        .into_iter()
+        .filter_map(|(is_asked, flag)| is_asked.then_some(flag))
+        .collect();
+        (!asked.is_empty()).then(|| format!("not modelled, changes nothing here: {}", asked.join(", ")))
     }
 
     /// Takes the rails that cannot be simulated out of a topology; says why, one line each.
@@ -148,5 +197,33 @@ impl Setup {
             perf_gaps: gaps.map(|name| ((*name).to_owned(), "simulated".to_owned())).collect(),
             ..Load::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Setup;
+    use probes::load::{Memory, Params, Place, WorkingSet};
+
+    #[test]
+    fn what_a_simulation_cannot_obey_is_refused_and_what_changes_nothing_is_named() {
+        let usual = Params::default();
+        assert_eq!((Setup::check(&usual), Setup::not_modelled(&usual)), (Ok(()), None));
+        let both = Params { bidirectional: true, memory: Memory::Gpu(1), ..Params::default() };
+        let said = Setup::check(&both).unwrap_err();
+        assert!(said.starts_with("--bidirectional, --memory: --transport sim cannot do that"), "{said}");
+        for refused in [
+            Params { rate_gb_per_s: Some(1.0), ..Params::default() },
+            Params { working_set: WorkingSet::Bytes(1 << 20), ..Params::default() },
+            Params { operations: Some(5), ..Params::default() },
+        ] {
+            assert!(Setup::check(&refused).is_err(), "{refused:?}");
+        }
+        let idle = Params { depth: 64, place: Place::None, ..Params::default() };
+        assert_eq!(Setup::check(&idle), Ok(()));
+        assert_eq!(
+            Setup::not_modelled(&idle).as_deref(),
+            Some("not modelled, changes nothing here: --depth, --place")
+        );
     }
 }

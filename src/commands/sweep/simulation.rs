@@ -2,6 +2,7 @@
 
 use super::measuring::{Bench, Measured};
 use crate::cli::LoadKnobs;
+use crate::peer::request;
 use crate::printable::tell;
 use crate::session::{self, FrameSource, Stop};
 use crate::settings::Common;
@@ -31,11 +32,17 @@ impl Simulation {
             knobs.peer.is_none() && knobs.port.is_none(),
             "--transport sim: nobody is at the other end; leave PEER and --port out"
         );
+        ensure!(knobs.token.is_none(), "--token: --transport sim has nobody to show it to; leave it out");
+        let params = request::knobs(knobs).map_err(anyhow::Error::msg)?;
+        Setup::check(&params).map_err(anyhow::Error::msg)?;
         let (_, mut topology) = session::node(common)?;
         for line in Setup::leave_out(&mut topology) {
             tell(format_args!("left out: {line}"));
         }
         ensure!(!topology.rails.is_empty(), "no rail here can be simulated, for the reasons above");
+        if let Some(line) = Setup::not_modelled(&params) {
+            tell(line);
+        }
         Ok(Self { topology, stop })
     }
 }

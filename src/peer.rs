@@ -13,6 +13,7 @@
 mod agreement;
 mod attendance;
 pub mod client;
+mod crowding;
 mod end;
 pub mod engine;
 mod error;

@@ -10,7 +10,6 @@ use crate::settings::FailOn;
 use crate::sim::{Pace, Setup, Simulated};
 use crate::tui::{How, Mode};
 use anyhow::{Context, bail, ensure};
-use probes::load::Memory;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -43,8 +42,11 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let told = Arc::new(Told::new(watch::has_screen(&common)));
     let say = told.clone();
     let mut connected = connect(end, target, params, Arc::new(move |line: &str| say.say(line)))?;
-    for line in
-        introduction(&connected).into_iter().chain(request::cold_words(&args.knobs)).chain(connected.pages())
+    for line in introduction(&connected)
+        .into_iter()
+        .chain(request::cold_words(&args.knobs))
+        .chain(connected.pages())
+        .chain(connected.crowding())
     {
         tell(line);
     }
@@ -142,17 +144,12 @@ fn simulated(args: LoadArgs) -> anyhow::Result<ExitCode> {
         "--transport sim: nobody is at the other end; leave PEER and --port out"
     );
     ensure!(
-        args.knobs.rate.is_none() && args.knobs.working_set == "hot",
-        "--rate and --working-set: --transport sim knows neither; leave them out"
-    );
-    ensure!(args.leg.is_none(), "--leg: --transport sim gives queue pairs to legs by itself; leave it out");
-    ensure!(args.operations.is_none(), "--operations (-n): --transport sim runs for a time; give --for");
-    ensure!(
-        args.knobs.memory == Memory::Host,
-        "--memory {}: --transport sim moves nothing; leave it out",
-        args.knobs.memory
+        args.knobs.token.is_none() && !args.gentle,
+        "--token, --gentle: --transport sim has nobody to show it to and \
+        nothing to spare; leave them out"
     );
     let params = request::params(&args).map_err(anyhow::Error::msg)?;
+    Setup::check(&params).map_err(anyhow::Error::msg)?;
     let common = args.common.with_config()?;
     ensure!(common.steps.is_none(), "--steps: counters that are stepped cannot be loaded");
     let (_, mut topology) = session::node(&common)?;
@@ -163,6 +160,9 @@ fn simulated(args: LoadArgs) -> anyhow::Result<ExitCode> {
     tell(
         "simulated: what these rails should do by their wires and PCIe paths, each by itself; nothing is measured",
     );
+    if let Some(line) = Setup::not_modelled(&params) {
+        tell(line);
+    }
     let time = common.duration.map(|period| period.0);
     let (pace, time) = if watch::has_screen(&common) {
         (Pace::RealTime, time)

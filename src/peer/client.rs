@@ -2,6 +2,7 @@
 
 use super::agreement::{Agreed, negotiate};
 use super::attendance::{Attendance, Ended};
+use super::crowding::crowding;
 use super::end::End;
 use super::engine::Traffic;
 use super::error::PeerError;
@@ -61,6 +62,12 @@ impl Connected {
                 "buffers of {some} of {all} threads in huge pages of 2 MiB, the others in ordinary ones"
             )),
         }
+    }
+
+    /// That our threads have to share CPUs, in one line; `None` where each has its own.
+    #[must_use]
+    pub fn crowding(&self) -> Option<String> {
+        crowding(&self.traffic.load().workers, probes::bind::allowed_cpus().as_ref())
     }
 
     /// READs outstanding per queue pair of each rail, in the order of [`probes::model::Load::devices`].

@@ -173,7 +173,7 @@ fn introduce(connected: &Connected) {
     let here = if agreed.loopback { ", which is this machine: loopback, no fabric" } else { "" };
     tell(format_args!("sweeping with {} ({}){here}", agreed.peer.host, agreed.address));
     // its first line is of this point alone
-    for line in agreed.introduction(&[]).iter().skip(1) {
+    for line in agreed.introduction(&[]).into_iter().skip(1).chain(connected.crowding()) {
         tell(line);
     }
 }

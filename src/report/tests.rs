@@ -76,6 +76,22 @@ fn a_load_into_a_gpu_says_which_and_how_its_memory_was_registered() {
     assert!(words(&report).contains(", data in gpu0 (dmabuf), "), "{report}");
 }
 
+#[test]
+fn a_load_on_one_leg_says_which_leg_received() {
+    let (topology, mut traffic) = slow_node();
+    traffic.load = Some(Load { leg: Some(2), ..described(LoadOp::Read) });
+    let report = build(&timeline(topology, &traffic), &Limits::default(), &[]);
+    let text = report.to_string();
+    for line in [
+        "  mlx5_bond_1 received: leg 1 (eth0) 100 %; the hash of the switch put all queue\n",
+        "  mlx5_2 received: not measurable here, because it is no bond on this host\n",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    assert!(text.contains("SENT ON LEG 2 of each bond"), "{text}");
+    assert!(report.findings.iter().all(|found| found.code != "bond-leg-imbalance"), "{text}");
+}
+
 /// Four seconds of READ over one rail, 49.02 GB/s of its wire.
 fn loaded_report() -> super::Report {
     let worker = Worker {

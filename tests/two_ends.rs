@@ -417,6 +417,39 @@ fn the_client_of_a_write_load_sends_on_the_leg_that_was_asked_for() {
     });
 }
 
+#[test]
+fn both_ends_of_a_load_of_both_directions_send_on_the_leg() {
+    let name = "both_ends_of_a_load_of_both_directions_send_on_the_leg";
+    over_the_stand_in(name, &[WITH_LABELS], || {
+        let server = Server::start(bonded(end("n2", "there")));
+        let asked = Params { leg: Some(2), bidirectional: true, ..params() };
+        let (report, _) = load_of(&server, bonded(end("n1", "here")), asked, nobody());
+        let block = &report["load"];
+        assert_eq!((&block["threads"][1]["leg"], &block["errors"]), (&2.into(), &serde_json::json!({})));
+        assert_eq!(ports_set(), [["stand0 2"; 4], ["stand1 2"; 4]].concat());
+        server.stop();
+    });
+}
+
+#[test]
+fn a_rail_that_is_no_bond_is_left_out_and_the_others_go_on() {
+    let name = "a_rail_that_is_no_bond_is_left_out_and_the_others_go_on";
+    over_the_stand_in(name, &[WITH_LABELS], || {
+        let mut there = bonded(end("n2", "there"));
+        Arc::make_mut(&mut there.topology).rails[1].bond = None;
+        let server = Server::start(there);
+        let asked = Params { leg: Some(2), ..params() };
+        let connected = connect(end("n1", "here"), server.target(), asked, nobody()).unwrap();
+        let said = connected.agreed.introduction(&[]);
+        let left_out =
+            "left out: n2 (127.0.0.1): stand1: not a LAG: it is no bond; load it without --leg".to_owned();
+        assert!(said.contains(&left_out), "{said:?}");
+        assert_eq!(ports_set(), ["stand0 2"; 2]);
+        drop(connected);
+        server.stop();
+    });
+}
+
 /// What both ends say to a READ load with a leg that cannot be had from this server.
 fn refused_leg(server: End) -> [String; 2] {
     let server = Server::start(server);

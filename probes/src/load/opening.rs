@@ -37,6 +37,8 @@ struct OpeningUnit {
     opened: Receiver<Result<Opened, LoadError>>,
     connected: Receiver<Result<u32, LoadError>>,
     facts: Option<Opened>,
+    /// It could not be opened, which was told: nothing more is heard of it.
+    is_lost: bool,
     /// `None`: it could not be started.
     thread: Option<JoinHandle<()>>,
 }
@@ -114,7 +116,7 @@ fn spawn(
         );
         let _ = refused.send(Err(LoadError::Other(reason)));
     });
-    OpeningUnit { worker, orders, opened, connected, facts: None, thread: thread.ok() }
+    OpeningUnit { worker, orders, opened, connected, facts: None, is_lost: false, thread: thread.ok() }
 }
 
 impl Opening {
@@ -137,7 +139,7 @@ impl Opening {
         for mut unit in std::mem::take(&mut self.units) {
             let peer = peers.next().flatten();
             // asks for the endpoint in case the caller did not
-            if unit.facts.is_none() && unit.endpoint().is_err() {
+            if unit.is_lost || (unit.facts.is_none() && unit.endpoint().is_err()) {
                 closing.push(unit);
                 continue;
             }
@@ -282,7 +284,10 @@ impl Drop for Opening {
 impl OpeningUnit {
     fn endpoint(&mut self) -> Result<Endpoint, LoadError> {
         if self.facts.is_none() {
-            let opened = self.opened.recv().map_err(|_| died(&self.worker))?;
+            // a thread that failed waits for the order to try again, and says nothing before
+            let opened = if self.is_lost { None } else { self.opened.recv().ok() };
+            self.is_lost = !matches!(opened, Some(Ok(_)));
+            let opened = opened.ok_or_else(|| died(&self.worker))?;
             self.facts = Some(opened.map_err(|error| self.worker.unit.name(error))?);
         }
         Ok(self.facts.as_ref().expect("set above").endpoint.clone())

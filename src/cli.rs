@@ -157,9 +157,16 @@ pub struct LoadArgs {
     /// Queue pairs per rail
     #[arg(short = 'q', long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub qps: u32,
-    /// Threads per rail, which share its queue pairs; each takes a core
+    /// Threads per rail, which share its queue pairs; each takes a core. With --shape striped, threads in all
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub workers: u32,
+    /// per-rail: each thread drives one rail, without a pause. striped: each thread posts a batch of pages (messages) over
+    /// all rails and waits for all of it before the next, as a KV cache reads; page i goes to rail i modulo the rails
+    #[arg(long, value_enum, default_value_t, value_name = "NAME")]
+    pub shape: Spread,
+    /// Pages of a batch of a striped load [default: 128]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub batch: Option<u32>,
     /// Message size: 65536, 64K, 1M
     #[arg(short = 's', long, default_value = "64K", value_name = "SIZE")]
     pub size: Size,
@@ -183,6 +190,16 @@ pub struct LoadArgs {
     /// Flags that most commands share.
     #[command(flatten)]
     pub common: Common,
+}
+
+/// Which thread posts on which rail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Spread {
+    /// Each drives one rail.
+    #[default]
+    PerRail,
+    /// Each posts batches over all rails.
+    Striped,
 }
 
 /// Direction of a load.

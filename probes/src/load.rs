@@ -9,12 +9,13 @@
 //!
 //! Each thread drives one [`Unit`]: a rail with a share of its queue pairs. It binds itself to the NIC's NUMA node
 //! before it allocates anything, owns all of its verbs objects, and spins in `drive()`. Nothing is shared between
-//! threads but the phase they are in.
+//! threads but the phase they are in. In a striped load one thread drives a unit on each rail.
 
 mod cap;
 mod connect;
 mod control;
 mod counts;
+mod crew;
 mod described;
 mod drive;
 mod endpoint;
@@ -30,6 +31,7 @@ mod placement;
 mod rail;
 mod round_trip;
 mod running;
+mod striped;
 mod tcp;
 mod thread;
 mod unit;

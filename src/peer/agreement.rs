@@ -13,13 +13,20 @@ use super::proving::answer;
 use super::target::Target;
 use crate::GENERATED_BY;
 use crate::settings::Size;
-use probes::load::{Params, Role, Transport, WorkingSet};
+use probes::load::{Params, Role, Shape, Transport, WorkingSet};
 use probes::model::LoadOp;
 use std::net::IpAddr;
 
 /// What a load over TCP is, in one line.
 const FUNCTIONAL_CHECK: &str = "over TCP from the rails' own addresses, every byte checked: a functional check, not a \
                                 performance figure";
+
+/// What a striped load is, one line each.
+const STRIPED: [&str; 3] = [
+    "each thread waits for all of a batch before it posts the next, so the slowest rail holds up the others",
+    "latency is that of a whole batch; a rail that fails is not tried again",
+    "perftest has no such shape, so there is no line for it",
+];
 
 /// What was agreed with the peer before anything moved.
 #[derive(Clone, Debug)]
@@ -100,7 +107,9 @@ impl Agreed {
         if let Some(rate) = params.rate_gb_per_s {
             lines.push(format!("at most {rate} GB/s a rail: what is found is not what the rails can do"));
         }
-        if params.transport == Transport::Verbs {
+        if params.shape == Shape::Striped {
+            lines.extend(STRIPED.map(str::to_owned));
+        } else if params.transport == Transport::Verbs {
             let (chain, signal) = params.chain_and_signal();
             lines.push(format!("{chain} requests a doorbell, a completion for {signal}, whatever the size"));
         }

@@ -3,7 +3,7 @@
 use super::engine::Traffic;
 use super::joining::other;
 use super::message::{Message, Plan, Progress, Slot};
-use probes::load::{Endpoint, Role, Transport, Wrong};
+use probes::load::{Endpoint, Role, Shape, Transport, Wrong};
 use probes::model::{LoadOp, WorkerPhase};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -61,10 +61,11 @@ impl Party {
     }
 
     /// Whether a thread that failed is opened anew. A counted load would not know what is left to do, and a TCP
-    /// connection that breaks is what a functional check is to find.
+    /// connection that breaks is what a functional check is to find. In a striped load a thread has other rails to
+    /// drive while one is away.
     pub fn mends(&self) -> bool {
         let params = &self.plan.params;
-        params.operations.is_none() && params.transport == Transport::Verbs
+        params.operations.is_none() && params.transport == Transport::Verbs && params.shape == Shape::PerRail
     }
 
     /// How far this end is.

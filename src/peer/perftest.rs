@@ -3,7 +3,7 @@
 use super::agreement::Agreed;
 use super::gpus::GpuMemory;
 use super::offer::Offer;
-use probes::load::{Place, Transport, Unit};
+use probes::load::{Place, Shape, Transport, Unit};
 use probes::model::{LinkLayer, LoadOp, RailId};
 use std::fmt::Write;
 
@@ -11,13 +11,13 @@ use std::fmt::Write;
 const FIRST_PORT: usize = 18515;
 
 /// For each thread of each pair of rails the command for the peer and the one for this host: perftest has one thread
-/// a process. None for a load over TCP.
+/// a process. None for a load over TCP, and none for a striped one: perftest has no such shape.
 ///
 /// `read_depths` is what our devices use; what is not in it is left to perftest.
 #[must_use]
 pub fn commands(agreed: &Agreed, read_depths: &[(String, Option<u32>)]) -> Vec<String> {
     let params = &agreed.plan.params;
-    if params.transport != Transport::Verbs {
+    if params.transport != Transport::Verbs || params.shape == Shape::Striped {
         return Vec::new();
     }
     let tool = match params.op {

@@ -6,7 +6,7 @@ use super::matching::Matching;
 use super::message::{Line, Plan, Port, Slot};
 use super::offer::{Offer, listed};
 use crate::settings::Size;
-use probes::load::{Endpoint, Params, Place, Role, WorkingSet};
+use probes::load::{Endpoint, Params, Place, Role, Shape, WorkingSet};
 use probes::model::{GidChoice, LoadOp, RailId, Topology};
 
 /// Bounds of what a client may ask for; those of the command line.
@@ -17,6 +17,7 @@ const MOST_UNITS: u64 = 1024;
 const MOST_DEPTH: u32 = 16384;
 /// Ports of a card, `MLX5_MAX_PORTS` of the driver.
 const MOST_LEGS: u32 = 4;
+const MOST_BATCH: u32 = 1 << 24;
 const MOST_READ_DEPTH: u32 = 255;
 /// Largest message of a queue pair, IBTA 1.4 section 9.7.3.
 const MOST_SIZE_BYTES: u64 = 1 << 31;
@@ -36,7 +37,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// The path MTU asked for is larger than one that a pair can do.
+    /// The path MTU asked for is larger than one that a pair can do, or a batch does not fit the rails.
     pub fn new(
         matching: &Matching,
         ours: &[Offer],
@@ -60,6 +61,7 @@ impl Plan {
                 )));
             }
         }
+        params.check_shape(Some(lines.len())).map_err(PeerError::BadPlan)?;
         Ok(Self { lines, params })
     }
 
@@ -88,6 +90,17 @@ impl Plan {
     #[must_use]
     pub fn amount(&self) -> String {
         let params = &self.params;
+        if params.shape == Shape::Striped {
+            let threads =
+                if params.workers == 1 { "1 thread".into() } else { format!("{} threads", params.workers) };
+            return format!(
+                "batches of {} pages of {} striped over {} rails by {threads} with {} queue pairs a rail",
+                params.batch,
+                Size(params.size_bytes),
+                self.lines.len(),
+                params.qps
+            );
+        }
         let threads = match params.workers {
             0 | 1 => String::new(),
             workers => format!(" and {workers} threads"),
@@ -207,6 +220,8 @@ impl Plan {
         within("threads on all rails", u64::from(p.workers) * self.lines.len() as u64, MOST_UNITS)?;
         within("depth", p.depth.into(), MOST_DEPTH.into())?;
         within("size", p.size_bytes, MOST_SIZE_BYTES)?;
+        within("batch", p.batch.into(), MOST_BATCH.into())?;
+        p.check_shape(Some(self.lines.len()))?;
         within("chain", p.chain.unwrap_or(1).into(), MOST_DEPTH.into())?;
         within("completion moderation", p.cq_mod.unwrap_or(1).into(), MOST_DEPTH.into())?;
         if let WorkingSet::Bytes(bytes) = p.working_set {
@@ -300,7 +315,7 @@ mod tests {
     use crate::peer::message::{Plan, Slot};
     use crate::peer::{End, fake};
     use probes::ffi::cuda::Facts;
-    use probes::load::{Memory, Params, Place, Role, Transport, WorkingSet};
+    use probes::load::{Memory, Params, Place, Role, Shape, Transport, WorkingSet};
 
     fn plan() -> Plan {
         let (ours, theirs) = (fake::end("n1", 1).offers, fake::end("n2", 2).offers);
@@ -349,6 +364,19 @@ mod tests {
         );
         assert_eq!(said(|p| p.params.leg = Some(0)), "leg 0: 1 to 4 are possible");
         assert_eq!(said(|p| p.params.leg = Some(300)), "leg 300: 1 to 4 are possible");
+        assert_eq!(
+            said(|p| (p.params.shape, p.params.batch) = (Shape::Striped, 0)),
+            "batch 0: 1 to 16777216 are possible"
+        );
+        assert_eq!(
+            said(|p| (p.params.shape, p.params.batch) = (Shape::Striped, 4096)),
+            "--batch 4096 over 2 rails is 512 pages for each of a thread's 4 queue pairs a rail, which hold 128: ask \
+             for --depth 512, a smaller batch or more --qps"
+        );
+        assert_eq!(
+            said(|p| (p.params.shape, p.params.bidirectional) = (Shape::Striped, true)),
+            "--bidirectional and --shape striped: only one end posts batches; leave it out"
+        );
         assert_eq!(said(|p| p.params.chain = Some(0)), "chain 0: 1 to 16384 are possible");
         assert_eq!(
             said(|p| p.params.cq_mod = Some(1 << 20)),

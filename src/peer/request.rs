@@ -2,10 +2,10 @@
 
 use super::plan::{MOST_RATE_GB_PER_S, rate_is_possible, too_few_qps};
 use super::target::Target;
-use crate::cli::{Carrier, LoadArgs, LoadKnobs, Op};
+use crate::cli::{Carrier, LoadArgs, LoadKnobs, Op, Spread};
 use crate::settings::Size;
 use probes::caches::{cold_bytes, last_level_bytes};
-use probes::load::{Params, Place, Transport, WorkingSet};
+use probes::load::{Params, Place, Shape, Transport, WorkingSet};
 use probes::model::{CpuSet, LoadOp};
 use probes::root::Root;
 
@@ -18,7 +18,15 @@ pub fn params(args: &LoadArgs) -> Result<Params, String> {
     if args.operations.is_some() && args.common.duration.is_some() {
         return Err("--operations (-n) and --for (-D): both say when the load ends; give one".to_owned());
     }
+    if args.batch.is_some() && args.shape == Spread::PerRail {
+        return Err("--batch: only a striped load has batches; add --shape striped".to_owned());
+    }
     let params = Params {
+        shape: match args.shape {
+            Spread::PerRail => Shape::PerRail,
+            Spread::Striped => Shape::Striped,
+        },
+        batch: args.batch.unwrap_or(Params::default().batch),
         transport: match args.transport {
             Carrier::Verbs | Carrier::Sim => Transport::Verbs,
             Carrier::Tcp => Transport::Tcp,
@@ -32,6 +40,7 @@ pub fn params(args: &LoadArgs) -> Result<Params, String> {
         ..knobs(&args.knobs)?
     };
     params.check_transport()?;
+    params.check_shape(None)?;
     if params.workers > params.qps { Err(too_few_qps(&params)) } else { Ok(params) }
 }
 
@@ -160,7 +169,7 @@ mod tests {
     use super::{params, place, working_set};
     use crate::cli::{Cli, Command};
     use clap::Parser;
-    use probes::load::{Memory, Params, Place, Transport, WorkingSet};
+    use probes::load::{Memory, Params, Place, Shape, Transport, WorkingSet};
     use probes::model::LoadOp;
 
     fn asked(flags: &str) -> Result<Params, String> {
@@ -225,6 +234,32 @@ mod tests {
         assert!(said.contains("invalid value '0' for '--leg <N>'"), "{said}");
         let said = asked("--leg 2 --transport tcp").unwrap_err();
         assert_eq!(said, "--leg and --transport tcp: only --transport verbs can do that");
+    }
+
+    #[test]
+    fn a_striped_load_has_batches_and_no_other_has() {
+        let striped = Params { shape: Shape::Striped, batch: 64, workers: 2, ..Params::default() };
+        assert_eq!(asked("--shape striped --batch 64 --workers 2").unwrap(), striped);
+        assert_eq!(asked("--shape striped").unwrap().batch, 128);
+        assert_eq!(
+            asked("--batch 64").unwrap_err(),
+            "--batch: only a striped load has batches; add --shape striped"
+        );
+        for (flags, said) in [
+            ("-b", "--bidirectional and --shape striped: only one end posts batches; leave it out"),
+            ("-n 9", "--operations (-n) and --shape striped: rails share each batch; end it with --for"),
+            (
+                "--rate 1",
+                "--rate and --shape striped: rails wait for each other, not for a clock; leave it out",
+            ),
+            (
+                "-Q 4",
+                "--cq-mod (-Q) and --shape striped: a queue pair's part of a batch has one completion; leave it out",
+            ),
+            ("--transport tcp", "--shape striped and --transport tcp: only --transport verbs can do that"),
+        ] {
+            assert_eq!(asked(&format!("--shape striped {flags}")).unwrap_err(), said);
+        }
     }
 
     #[test]

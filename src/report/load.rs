@@ -5,11 +5,11 @@ use super::legs::LegOfLoad;
 use super::number::{known, round};
 use crate::timeline::{Done, Measured, Timeline, gb_per_s};
 use probes::model::{
-    CpuSet, Latencies, Load, LoadOp, LoadOrigin, LoadTarget, RailId, Registered, Worker, WorkerFrame,
-    WorkerPhase,
+    CpuSet, Latencies, Load, LoadOp, LoadOrigin, LoadTarget, PerfFrame, RailId, Registered, Worker,
+    WorkerFrame, WorkerPhase,
 };
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The load of the session.
 #[expect(clippy::struct_excessive_bools, reason = "keys of a JSON object, each true or false by itself")]
@@ -43,6 +43,8 @@ pub struct LoadBlock {
     pub chain: Option<u32>,
     /// Work requests per completion, the same at every message size.
     pub cq_mod: Option<u32>,
+    /// Pages of a batch, of a striped load, whose threads wait for all of it before the next; null of any other.
+    pub batch: Option<u32>,
     /// Memory that a rail's operations went over; null where it was re-used and stayed in the caches.
     pub working_set_bytes: Option<u64>,
     /// GPU whose memory the data go to, or come from; null for the host's.
@@ -55,7 +57,7 @@ pub struct LoadBlock {
     pub legs: Vec<LegOfLoad>,
     /// Outstanding READs of a queue pair.
     pub read_depth: Option<u32>,
-    /// Threads; null for a described load.
+    /// Threads; null for a described load. Of a striped load each has a row in `threads` for each rail.
     pub workers: Option<usize>,
     /// Placement as asked.
     pub place: Option<String>,
@@ -77,7 +79,7 @@ pub struct LoadBlock {
     pub threads: Vec<ThreadRow>,
 }
 
-/// Latency of sampled operations, microseconds: from before the chain of requests was posted until its completion was
+/// Latency of sampled operations, or of whole batches of a striped load, microseconds: from before the chain of requests was posted until its completion was
 /// seen, so with its wait behind what was queued before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LatencyRow {
@@ -190,6 +192,7 @@ impl LoadBlock {
             depth: load.depth,
             chain: load.chain,
             cq_mod: load.cq_mod,
+            batch: load.batch,
             rate_gb_per_s: known(load.rate_gb_per_s),
             leg: load.leg,
             legs: LegOfLoad::all(load, timeline),
@@ -199,7 +202,10 @@ impl LoadBlock {
                 LoadTarget::Gpu(name) => Some(name.clone()),
             },
             read_depth: load.read_depth,
-            workers: (load.origin == LoadOrigin::Ours).then_some(newest.workers.len()),
+            workers: (load.origin == LoadOrigin::Ours).then(|| match load.batch {
+                None => newest.workers.len(),
+                Some(_) => load.workers.iter().map(|worker| worker.number).collect::<BTreeSet<_>>().len(),
+            }),
             place: load.place.clone(),
             duration_s: known(load.duration_s),
             warmup_s: known(load.warmup_s),
@@ -207,16 +213,24 @@ impl LoadBlock {
             errors,
             restarts: newest.workers.iter().fold(0, |sum, worker| sum.saturating_add(worker.restarts)),
             latency_us: LatencyRow::of(&latency),
-            perf: PerfRow::of(together(measured).as_ref(), &load.perf_gaps),
+            perf: PerfRow::of(together(measured, load).as_ref(), &load.perf_gaps),
             threads,
         })
     }
 }
 
 /// What all workers did in their measured time; `None` where one has none: a part is no sum.
-fn together(workers: &[Measured]) -> Option<Done> {
+fn together(workers: &[Measured], load: &Load) -> Option<Done> {
     let done: Option<Vec<Done>> = workers.iter().map(Measured::done).collect();
-    done?.into_iter().reduce(|sum, more| sum.plus(&more))
+    let done = done?;
+    let all = done.iter().cloned().reduce(|sum, more| sum.plus(&more))?;
+    if load.batch.is_none() {
+        return Some(all);
+    }
+    // a thread drives several rails, and what it costs is counted with one of them
+    let counted = done.into_iter().map(|done| done.perf).filter(|perf| *perf != PerfFrame::default());
+    let perf = counted.reduce(|sum, more| sum.plus(&more)).unwrap_or_default();
+    Some(Done { perf, ..all })
 }
 
 fn devices(load: &Load, timeline: &Timeline) -> Vec<String> {

@@ -3,6 +3,7 @@
 use super::layout::Layout;
 use super::leg;
 use super::rail::OpenRail;
+use super::striped::Stripe;
 use super::verbs::VerbsTransport;
 use super::{Endpoint, LoadError, Role};
 use crate::ffi::verbs::{Error, Path, QueuePair, Region, Ring, Window};
@@ -21,6 +22,16 @@ pub(super) struct ConnectedRail {
     pub(super) layout: Layout,
 }
 
+/// A connected rail of a striped load, on the end that posts.
+pub(super) struct ConnectedStripe {
+    /// READs outstanding per queue pair, as negotiated.
+    pub(super) read_depth: u32,
+    pub(super) stripe: Stripe,
+    /// Where the requests read into or write from.
+    pub(super) local: Arc<Region>,
+    pub(super) layout: Layout,
+}
+
 /// What a connected rail does.
 pub(super) enum Traffic {
     /// Posts work requests.
@@ -35,42 +46,11 @@ impl OpenRail {
     /// # Errors
     ///
     /// The ends do not fit together, or a queue pair cannot reach its peer.
-    pub(super) fn connect(self, peer: &Endpoint, role: Role) -> Result<ConnectedRail, LoadError> {
+    pub(super) fn connect(mut self, peer: &Endpoint, role: Role) -> Result<ConnectedRail, LoadError> {
+        let window = self.reach(peer, role)?;
         let own = &self.endpoint;
         let posts = role.posts(&self.params);
-        fits(own, peer, posts.then(|| self.layout.bytes()))?;
-        let window = Window {
-            initiator_depth: read_depth(
-                own.max_initiator_depth,
-                peer.max_responder_depth,
-                self.params.read_depth,
-            ),
-            responder_depth: read_depth(
-                own.max_responder_depth,
-                peer.max_initiator_depth,
-                self.params.read_depth,
-            ),
-            timeout: self.params.timeout,
-        };
-        let mut queue_pairs = self.queue_pairs;
-        for ((pair, ours), theirs) in queue_pairs.iter_mut().zip(&own.qps).zip(&peer.qps) {
-            let path = Path {
-                port: own.port,
-                path_mtu: own.path_mtu.min(peer.path_mtu),
-                peer_qpn: theirs.qpn,
-                peer_psn: theirs.psn,
-                peer_lid: peer.lid,
-                peer_gid: routed(own, peer).then_some(peer.gid),
-                gid_index: own.gid_index,
-                traffic_class: self.params.traffic_class,
-                flow_label: self.params.leg.map_or(0, |_| leg::flow_label(ours.qpn)),
-            };
-            pair.to_rtr(&path, window).map_err(|error| addressed(&error, own, peer))?;
-            pair.to_rts(ours.psn, window)?;
-            if let Some(number) = leg::of_sender(&self.params, role) {
-                leg::send_from(pair, &own.device, number)?;
-            }
-        }
+        let queue_pairs = self.queue_pairs;
         let traffic = match (&self.local, &peer.buffer) {
             (Some(local), Some(buffer)) if posts => {
                 let lanes = (0..).zip(queue_pairs);
@@ -99,6 +79,74 @@ impl OpenRail {
             exposed: self.exposed,
             layout: self.layout,
         })
+    }
+
+    /// The same on the end that posts, for a striped load.
+    ///
+    /// # Errors
+    ///
+    /// As [`OpenRail::connect`].
+    pub(super) fn connect_stripe(mut self, peer: &Endpoint) -> Result<ConnectedStripe, LoadError> {
+        let window = self.reach(peer, Role::Reader)?;
+        let device = self.endpoint.device;
+        let (Some(local), Some(buffer)) = (self.local, &peer.buffer) else {
+            return Err(LoadError::Other(format!("{device}: the peer offers no memory")));
+        };
+        let message = (self.params.size_bytes, buffer.rkey);
+        let rings = (0..)
+            .zip(self.queue_pairs)
+            .map(|(lane, pair)| {
+                let requests = self.layout.batch_requests(lane, buffer.address);
+                let walk = self.layout.batch_walk(lane, buffer.address);
+                Ring::new(pair, Arc::clone(&local), self.params.op, message, &requests)?.walking(walk)
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let (size_bytes, depth) = (self.params.size_bytes, self.params.depth);
+        Ok(ConnectedStripe {
+            read_depth: window.initiator_depth,
+            stripe: Stripe::new(device, size_bytes, depth, rings, self.queue),
+            local,
+            layout: self.layout,
+        })
+    }
+
+    /// Brings each queue pair to its counterpart, ready to send and to answer.
+    fn reach(&mut self, peer: &Endpoint, role: Role) -> Result<Window, LoadError> {
+        let own = &self.endpoint;
+        let posts = role.posts(&self.params);
+        fits(own, peer, posts.then(|| self.layout.bytes()))?;
+        let window = Window {
+            initiator_depth: read_depth(
+                own.max_initiator_depth,
+                peer.max_responder_depth,
+                self.params.read_depth,
+            ),
+            responder_depth: read_depth(
+                own.max_responder_depth,
+                peer.max_initiator_depth,
+                self.params.read_depth,
+            ),
+            timeout: self.params.timeout,
+        };
+        for ((pair, ours), theirs) in self.queue_pairs.iter_mut().zip(&own.qps).zip(&peer.qps) {
+            let path = Path {
+                port: own.port,
+                path_mtu: own.path_mtu.min(peer.path_mtu),
+                peer_qpn: theirs.qpn,
+                peer_psn: theirs.psn,
+                peer_lid: peer.lid,
+                peer_gid: routed(own, peer).then_some(peer.gid),
+                gid_index: own.gid_index,
+                traffic_class: self.params.traffic_class,
+                flow_label: self.params.leg.map_or(0, |_| leg::flow_label(ours.qpn)),
+            };
+            pair.to_rtr(&path, window).map_err(|error| addressed(&error, own, peer))?;
+            pair.to_rts(ours.psn, window)?;
+            if let Some(number) = leg::of_sender(&self.params, role) {
+                leg::send_from(pair, &own.device, number)?;
+            }
+        }
+        Ok(window)
     }
 }
 

@@ -16,10 +16,10 @@ pub(super) enum Idle {
 
 /// Empty polls in a row with which a thread on a software device only offers the CPU to others; after that it
 /// sleeps for [`NAP`] between polls, because the machine may have no CPU to spare at all.
-const PATIENT_POLLS: u32 = 64;
+pub(super) const PATIENT_POLLS: u32 = 64;
 
 /// Short against the time a full queue takes a software device, which moves a few bytes per nanosecond at best.
-const NAP: Duration = Duration::from_micros(50);
+pub(super) const NAP: Duration = Duration::from_micros(50);
 
 impl Idle {
     /// What suits a device of this kernel driver.

@@ -111,6 +111,29 @@ impl Layout {
         })
     }
 
+    /// The way of a queue pair whose requests are posted a batch at a time, each batch from its first request on:
+    /// over the same places in the same order as [`Layout::offset`] counts them. `None` where there is but one place.
+    pub(super) fn batch_walk(&self, lane: u32, remote_address: u64) -> Option<Walk> {
+        let walking = Self { stride: Some(self.stride.unwrap_or(1)), ..*self };
+        walking.walk(lane, remote_address).filter(|walk| walk.places > 1)
+    }
+
+    /// The requests of such a queue pair: one chain of as many as the queue holds.
+    pub(super) fn batch_requests(&self, lane: u32, remote_address: u64) -> Vec<Request> {
+        (0..self.depth)
+            .map(|slot| {
+                let offset = self.offset(lane, slot.into());
+                Request {
+                    id: Ticket { lane, group: 0, slot, ends_group: false }.id(),
+                    local_offset: offset,
+                    remote_address: remote_address.wrapping_add(offset),
+                    signaled: false,
+                    ends_chain: false,
+                }
+            })
+            .collect()
+    }
+
     /// The requests of one queue pair, in posting order.
     pub(super) fn requests(&self, lane: u32, remote_address: u64) -> Vec<Request> {
         (0..self.depth)

@@ -1,16 +1,18 @@
 //! Rails on their way: threads that open devices, and the exchange of addresses with the peer.
 
 use super::control::{Control, Worker, lock};
+use super::crew::Crew;
 use super::gpu::Destination;
 use super::leg;
 use super::placement::{Here, Placement, places};
 use super::running::{Clock, Running, RunningUnit};
 use super::thread::{Opened, Order, Thread};
-use super::{Endpoint, LoadError, Memory, Params, Role, Transport, Unit};
+use super::{Endpoint, LoadError, Memory, Params, Role, Shape, Transport, Unit};
 use crate::bind;
 use crate::ffi::verbs::RelaxedOrdering;
 use crate::model::{self, Load, LoadOp, LoadOrigin, LoadTarget, Rail, RailId, Topology};
 use crate::perf::Meter;
+use std::io;
 use std::net::Ipv6Addr;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -27,6 +29,8 @@ pub struct Opening {
     own_gids: Vec<Ipv6Addr>,
     /// Where the data of this end lie.
     target: LoadTarget,
+    /// Threads that carry several units.
+    threads: Vec<JoinHandle<()>>,
 }
 
 /// One unit of an [`Opening`].
@@ -39,7 +43,7 @@ struct OpeningUnit {
     facts: Option<Opened>,
     /// It could not be opened, which was told: nothing more is heard of it.
     is_lost: bool,
-    /// `None`: it could not be started.
+    /// `None`: it could not be started, or carries other units too.
     thread: Option<JoinHandle<()>>,
 }
 
@@ -71,28 +75,39 @@ pub fn open(topology: &Topology, rails: &[RailId], params: &Params, role: Role) 
             }
             (Err(error), _) | (_, Err(error)) => Err(error.to_string()),
         };
-        spawn(*unit, rail, place, params, role, &control)
+        prepare(*unit, rail, place, params, role, &control)
     };
-    let units = units.iter().enumerate().map(start).collect();
+    let prepared = units.iter().enumerate().map(start);
+    let mut threads = Vec::new();
+    let units = if params.shape == Shape::Striped && role.posts(params) {
+        let (units, mut starts): (Vec<_>, Vec<_>) = prepared.unzip();
+        for worker in 0..params.workers {
+            let own =
+                starts.extract_if(.., |thread: &mut Thread| thread.worker.unit.worker == worker).collect();
+            threads.extend(spawn_crew(worker, Crew { control: Arc::clone(&control), units: own }));
+        }
+        units
+    } else {
+        prepared.map(|(unit, thread)| spawn(unit, thread)).collect()
+    };
     let own_gids = topology.rails.iter().flat_map(|rail| &rail.gids).map(|gid| gid.address).collect();
     let target = match gpu {
         Ok(Some(gpu)) => LoadTarget::Gpu(gpu.name),
         _ => LoadTarget::Host,
     };
-    Opening { params: params.clone(), role, control, units, own_gids, target }
+    Opening { params: params.clone(), role, control, units, own_gids, target, threads }
 }
 
-fn spawn(
+fn prepare(
     unit: Unit,
     rail: Rail,
     place: Result<Placement, String>,
     params: &Params,
     role: Role,
     control: &Arc<Control>,
-) -> OpeningUnit {
+) -> (OpeningUnit, Thread) {
     let worker = Arc::new(Worker::new(unit, rail.device.clone()));
     let (opened_sender, opened) = channel();
-    let refused = opened_sender.clone();
     let (connected_sender, connected) = channel();
     let (orders, orders_receiver) = channel();
     let thread = Thread {
@@ -106,17 +121,48 @@ fn spawn(
         connected: connected_sender,
         orders: orders_receiver,
     };
-    let number = unit.number().map(|number| format!("-{number}")).unwrap_or_default();
-    let name = format!("rail-{}{number}", worker.device);
+    (OpeningUnit { worker, orders, opened, connected, facts: None, is_lost: false, thread: None }, thread)
+}
+
+/// Starts the thread of one unit.
+fn spawn(unit: OpeningUnit, thread: Thread) -> OpeningUnit {
+    let number = unit.worker.unit.number().map(|number| format!("-{number}")).unwrap_or_default();
+    let name = format!("rail-{}{number}", unit.worker.device);
+    let refused = vec![Refused::of(&thread)];
     let thread = std::thread::Builder::new().name(name).spawn(move || thread.run());
-    let thread = thread.inspect_err(|cause| {
-        let reason = format!(
-            "{}: no thread for it: {cause}; see ulimit -u, or ask for fewer --workers",
-            worker.device
-        );
-        let _ = refused.send(Err(LoadError::Other(reason)));
-    });
-    OpeningUnit { worker, orders, opened, connected, facts: None, is_lost: false, thread: thread.ok() }
+    OpeningUnit { thread: started(thread, refused), ..unit }
+}
+
+/// Starts the thread of several units.
+fn spawn_crew(worker: u32, crew: Crew) -> Option<JoinHandle<()>> {
+    let refused = crew.units.iter().map(Refused::of).collect();
+    let name = format!("striped-{}", worker.saturating_add(1));
+    started(std::thread::Builder::new().name(name).spawn(move || crew.run()), refused)
+}
+
+/// Who hears that a thread could not be started.
+struct Refused {
+    device: String,
+    opened: Sender<Result<Opened, LoadError>>,
+}
+
+impl Refused {
+    fn of(thread: &Thread) -> Self {
+        Self { device: thread.rail.device.clone(), opened: thread.opened.clone() }
+    }
+}
+
+fn started(thread: io::Result<JoinHandle<()>>, refused: Vec<Refused>) -> Option<JoinHandle<()>> {
+    let cause = match thread {
+        Ok(thread) => return Some(thread),
+        Err(cause) => cause,
+    };
+    for Refused { device, opened } in refused {
+        let reason =
+            format!("{device}: no thread for it: {cause}; see ulimit -u, or ask for fewer --workers");
+        let _ = opened.send(Err(LoadError::Other(reason)));
+    }
+    None
 }
 
 impl Opening {
@@ -180,10 +226,10 @@ impl Opening {
         Ok(self.start(connected, loopback))
     }
 
-    fn start(&self, connected: Vec<(OpeningUnit, Option<u32>)>, loopback: bool) -> Running {
+    fn start(&mut self, connected: Vec<(OpeningUnit, Option<u32>)>, loopback: bool) -> Running {
         let load = Arc::new(self.describe(&connected, loopback));
         let workers: Vec<_> = connected.iter().map(|(unit, _)| Arc::clone(&unit.worker)).collect();
-        let (mut units, mut threads) = (Vec::new(), Vec::new());
+        let (mut units, mut threads) = (Vec::new(), std::mem::take(&mut self.threads));
         for (unit, _) in connected {
             let OpeningUnit { worker, orders, opened, connected, thread, .. } = unit;
             threads.extend(thread);
@@ -232,6 +278,9 @@ impl Opening {
             })
             .collect();
         let is_rdma = self.params.transport == Transport::Verbs;
+        let is_striped = self.params.shape == Shape::Striped;
+        // of a batch each queue pair gets its part with one doorbell, whatever it comes to
+        let has_chains = is_rdma && !is_striped;
         let is_read = self.params.op == LoadOp::Read && is_rdma;
         let depths = connected.iter().filter_map(|(_, depth)| *depth);
         let device_depths =
@@ -255,8 +304,9 @@ impl Opening {
             size_bytes: Some(self.params.size_bytes),
             qps: Some(self.params.qps),
             depth: Some(self.params.depth),
-            chain: is_rdma.then_some(chain),
-            cq_mod: is_rdma.then_some(cq_mod),
+            chain: has_chains.then_some(chain),
+            cq_mod: has_chains.then_some(cq_mod),
+            batch: is_striped.then_some(self.params.batch),
             rate_gb_per_s: self.params.rate_gb_per_s,
             leg: self.params.leg,
             working_set_bytes: self.params.working_set.bytes(),
@@ -277,6 +327,10 @@ impl Drop for Opening {
     fn drop(&mut self) {
         for unit in std::mem::take(&mut self.units) {
             unit.close();
+        }
+        for thread in self.threads.drain(..) {
+            // a panic of the thread has been printed
+            let _ = thread.join();
         }
     }
 }

@@ -173,6 +173,57 @@ impl Params {
         self.operations.map(|all| all.div_ceil(u64::from(self.workers.max(1))))
     }
 
+    /// Refuses what a striped load cannot do, and a batch that its queues cannot hold over so many `rails`.
+    ///
+    /// # Errors
+    ///
+    /// In words: the flag, and what to leave out or ask for.
+    pub fn check_shape(&self, rails: Option<usize>) -> Result<(), String> {
+        if self.shape != Shape::Striped {
+            return Ok(());
+        }
+        for (asked, flag, why) in [
+            (self.bidirectional, "--bidirectional", "only one end posts batches; leave it out"),
+            (self.operations.is_some(), "--operations (-n)", "rails share each batch; end it with --for"),
+            (
+                self.rate_gb_per_s.is_some(),
+                "--rate",
+                "rails wait for each other, not for a clock; leave it out",
+            ),
+            (
+                self.chain.is_some(),
+                "--chain (-l)",
+                "a queue pair's part of a batch is one chain; leave it out",
+            ),
+            (
+                self.cq_mod.is_some(),
+                "--cq-mod (-Q)",
+                "a queue pair's part of a batch has one completion; leave it out",
+            ),
+        ] {
+            if asked {
+                return Err(format!("{flag} and --shape striped: {why}"));
+            }
+        }
+        let Some(rails) = rails.and_then(|rails| u32::try_from(rails).ok()) else { return Ok(()) };
+        let batch = self.batch;
+        if batch < rails {
+            return Err(format!(
+                "--batch {batch} over {rails} rails: some would get no page; ask for --batch {rails} or more"
+            ));
+        }
+        let qps = (self.qps / self.workers.max(1)).max(1);
+        let pages = batch.div_ceil(rails.max(1)).div_ceil(qps);
+        if pages > self.depth {
+            return Err(format!(
+                "--batch {batch} over {rails} rails is {pages} pages for each of a thread's {qps} queue pairs a \
+                 rail, which hold {}: ask for --depth {pages}, a smaller batch or more --qps",
+                self.depth
+            ));
+        }
+        Ok(())
+    }
+
     /// Refuses what the transport cannot do.
     ///
     /// # Errors

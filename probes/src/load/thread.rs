@@ -7,7 +7,7 @@ use super::drive::{Idle, drive};
 use super::layout::Layout;
 use super::pattern::{self, Wrong};
 use super::placement::Placement;
-use super::rail;
+use super::rail::{self, OpenRail};
 use super::verbs::VerbsTransport;
 use super::{Endpoint, LoadError, LoadTransport, Params, Role, Transport};
 use crate::bind;
@@ -27,6 +27,19 @@ pub(super) struct Opened {
     pub(super) buffer_node: Option<u32>,
     pub(super) page_bytes: Option<u64>,
     pub(super) relaxed_ordering: RelaxedOrdering,
+}
+
+impl Opened {
+    /// What there is to tell of this rail, opened by a thread that is bound to `cpus`.
+    pub(super) fn of(open: &OpenRail, cpus: Option<&CpuSet>) -> Self {
+        Self {
+            endpoint: open.endpoint.clone(),
+            cpus: cpus.cloned(),
+            buffer_node: open.buffer_node,
+            page_bytes: open.page_bytes,
+            relaxed_ordering: open.relaxed_ordering,
+        }
+    }
 }
 
 /// What a thread is told.
@@ -131,15 +144,8 @@ impl Thread {
                 return End::Failed;
             }
         };
-        let opened = Opened {
-            endpoint: open.endpoint.clone(),
-            cpus: cpus.cloned(),
-            buffer_node: open.buffer_node,
-            page_bytes: open.page_bytes,
-            relaxed_ordering: open.relaxed_ordering,
-        };
         // nobody listens to a load that was given up meanwhile; then no peer comes either
-        let _ = self.opened.send(Ok(opened));
+        let _ = self.opened.send(Ok(Opened::of(&open, cpus)));
         let peer = match self.orders.recv() {
             Ok(Order::Connect(peer)) => peer,
             Ok(Order::Open) => return End::Again,
@@ -239,7 +245,7 @@ impl Thread {
     }
 
     /// Waits for what the peer has to say at the end: that it is at rest, and what it found where our data went.
-    fn last_word(&self, wants_rest: bool) -> Option<Wrong> {
+    pub(super) fn last_word(&self, wants_rest: bool) -> Option<Wrong> {
         let (mut wants_rest, mut wants_verdict) = (wants_rest, self.params.op == LoadOp::Write);
         let mut verdict = None;
         while wants_rest || wants_verdict {
@@ -256,7 +262,7 @@ impl Thread {
     }
 
     /// Reports data that did not arrive: ours, which we look at, or those that we wrote and the peer looked at.
-    fn judge(
+    pub(super) fn judge(
         &self,
         local: Option<&Arc<Region>>,
         layout: &Layout,
@@ -313,7 +319,7 @@ fn rest(transport: &mut VerbsTransport, idle: Idle) -> Result<(), LoadError> {
 }
 
 /// Tells when its thread panics, so that nobody waits for a worker that is no more.
-struct Obituary<'a>(&'a Worker);
+pub(super) struct Obituary<'a>(pub(super) &'a Worker);
 
 impl Drop for Obituary<'_> {
     fn drop(&mut self) {

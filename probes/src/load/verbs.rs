@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Polls, all of them empty, after which a rail that failed no longer waits for requests that are still out: other
 /// queue pairs may sit out their timeouts, which takes seconds.
-const PATIENCE_POLLS: u32 = 1 << 14;
+pub(super) const PATIENCE_POLLS: u32 = 1 << 14;
 
 /// What a flushed request means when no other error came first.
 const STOPPED_FROM_OUTSIDE: &str =
@@ -67,13 +67,14 @@ impl Ledger {
 }
 
 /// A rail on its way out: why, and all error completions counted until its queues are empty.
-struct Failing {
+pub(super) struct Failing {
     why: Why,
     counts: BTreeMap<String, u64>,
-    empty_polls: u32,
+    /// Polls in a row that found nothing.
+    pub(super) empty_polls: u32,
 }
 
-enum Why {
+pub(super) enum Why {
     Completion(Status),
     Refused(Error),
 }
@@ -134,7 +135,7 @@ impl VerbsTransport {
         }
         let mut failing = Failing::new(Why::Completion(status));
         failing.count(status);
-        Err(self.give_up(failing))
+        Err(failing.into_error(&self.device))
     }
 
     /// Posts nothing any more: what is out completes.
@@ -159,35 +160,35 @@ impl VerbsTransport {
         }
         Ok(())
     }
-
-    /// Why the rail is done for, once nothing more comes.
-    #[cold]
-    fn give_up(&mut self, failing: Failing) -> LoadError {
-        match failing.why {
-            Why::Refused(error) => LoadError::Verbs(error),
-            Why::Completion(status) => LoadError::Completion {
-                device: self.device.clone(),
-                status: status.to_string(),
-                usual_cause: if status.is_flush() { STOPPED_FROM_OUTSIDE } else { status.usual_cause() },
-                counts: failing.counts,
-            },
-        }
-    }
 }
 
 impl Failing {
     #[cold]
-    fn new(why: Why) -> Self {
+    pub(super) fn new(why: Why) -> Self {
         Self { why, counts: BTreeMap::new(), empty_polls: 0 }
     }
 
     /// Counts an error completion. Of several queue pairs the one that was flushed may speak first; the cause is
     /// what another says.
-    fn count(&mut self, status: Status) {
+    pub(super) fn count(&mut self, status: Status) {
         if matches!(&self.why, Why::Completion(first) if first.is_flush()) {
             self.why = Why::Completion(status);
         }
         *self.counts.entry(status.to_string()).or_default() += 1;
+    }
+
+    /// Why the rail is done for, once nothing more comes.
+    #[cold]
+    pub(super) fn into_error(self, device: &str) -> LoadError {
+        match self.why {
+            Why::Refused(error) => LoadError::Verbs(error),
+            Why::Completion(status) => LoadError::Completion {
+                device: device.to_owned(),
+                status: status.to_string(),
+                usual_cause: if status.is_flush() { STOPPED_FROM_OUTSIDE } else { status.usual_cause() },
+                counts: self.counts,
+            },
+        }
     }
 }
 
@@ -239,7 +240,7 @@ impl LoadTransport for VerbsTransport {
             failing.empty_polls = if empty { failing.empty_polls + 1 } else { 0 };
             let nothing_is_out = self.lanes.iter().all(|lane| lane.ledger.idle == lane.ledger.depth);
             if empty && (nothing_is_out || failing.empty_polls > PATIENCE_POLLS) {
-                return Err(self.give_up(failing));
+                return Err(failing.into_error(&self.device));
             }
             self.failing = Some(failing);
         }

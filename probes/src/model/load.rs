@@ -130,6 +130,10 @@ pub struct Load {
     /// Every how many work requests one asks for a completion; the same at every message size.
     #[serde(default)]
     pub cq_mod: Option<u32>,
+    /// Pages of a batch, of a striped load: its threads post one over all rails and wait for all of it. `None` of any
+    /// other, whose threads drive one rail each without a pause.
+    #[serde(default)]
+    pub batch: Option<u32>,
     /// Memory that a rail's operations go over, bytes; `None`: re-used, so that it stays in the caches.
     #[serde(default)]
     pub working_set_bytes: Option<u64>,
@@ -174,10 +178,11 @@ impl Load {
         self.transport.as_deref() == Some("tcp")
     }
 
-    /// Whether it was not to fill the rails: held to a rate, or kept to one leg of each bond.
+    /// Whether it was not to fill the rails: held to a rate, kept to one leg of each bond, or striped, so that rails wait
+    /// for each other.
     #[must_use]
     pub fn is_held_back(&self) -> bool {
-        self.rate_gb_per_s.is_some() || self.leg.is_some()
+        self.rate_gb_per_s.is_some() || self.leg.is_some() || self.batch.is_some()
     }
 
     /// Whether it drives the named device.

@@ -107,6 +107,7 @@ fn of_load(load: &LoadBlock) -> String {
         load.qps
             .map(|n| if n == 1 { "1 queue pair a rail".into() } else { format!("{n} queue pairs a rail") }),
     );
+    parts.extend(load.batch.map(|pages| format!("STRIPED in batches of {pages}, each awaited")));
     parts.extend(load.depth.map(|depth| format!("depth {depth}")));
     parts.extend(load.working_set_bytes.map(|set| format!("{} of memory a rail", bytes(set))));
     parts.extend(load.gpu.as_ref().map(|gpu| in_gpu(gpu, load)));
@@ -122,7 +123,7 @@ fn of_load(load: &LoadBlock) -> String {
     if load.origin == LoadOrigin::Ours {
         parts.push(if load.errors.is_empty() { "no errors".into() } else { errors(&load.errors) });
         parts.extend(times_back(load.restarts));
-        parts.extend(of_latency(&load.latency_us));
+        parts.extend(of_latency(&load.latency_us, load.batch.is_some()));
         parts.extend(of_perf(&load.perf));
     }
     parts.join(", ")
@@ -148,11 +149,16 @@ fn times_back(restarts: u64) -> Option<String> {
 }
 
 /// `latency p50 12.3, p99 40.1, p99.9 80.2 µs`.
-fn of_latency(latency: &LatencyRow) -> Option<String> {
+fn of_latency(latency: &LatencyRow, is_striped: bool) -> Option<String> {
     let named = [("p50", latency.p50), ("p99", latency.p99), ("p99.9", latency.p99_9)];
     let known = named.iter().filter_map(|(name, us)| Some(format!("{name} {}", three_digits((*us)?))));
     let known: Vec<String> = known.collect();
-    (!known.is_empty()).then(|| format!("latency {} µs with its wait in the queue", known.join(", ")))
+    let known = Some(known.join(", ")).filter(|known| !known.is_empty())?;
+    Some(if is_striped {
+        format!("latency of a whole batch {known} µs")
+    } else {
+        format!("latency {known} µs with its wait in the queue")
+    })
 }
 
 /// As many decimals as three digits have: `0.213`, `12.3`, `4711`.

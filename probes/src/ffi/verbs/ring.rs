@@ -38,6 +38,10 @@ pub struct Ring {
     region: Arc<Region>,
     walker: Option<Walker>,
     bytes: u64,
+    /// Requests of all chains.
+    length: usize,
+    /// After how many requests the only chain was cut, 0 for never: see [`Ring::post_first`].
+    cut: usize,
 }
 
 /// A way over a part of the memory: each request goes to another place than the one before.
@@ -170,6 +174,8 @@ impl Ring {
             region,
             walker: None,
             bytes,
+            length: requests.len(),
+            cut: 0,
         })
     }
 
@@ -218,6 +224,45 @@ impl Ring {
             walker.rewrite(self.chains[chain]);
         }
         self.post_from(self.chains[chain])
+    }
+
+    /// Posts the first `count` requests of a ring that is one chain, with one doorbell; the last of them asks for a
+    /// completion, whatever it asked for before, and the others do not. Everything posted before must be complete.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ring::post`].
+    ///
+    /// # Panics
+    ///
+    /// There are not so many requests, or the ring is not one chain.
+    #[inline]
+    pub fn post_first(&mut self, count: usize) -> Result<(), Error> {
+        if count != self.cut {
+            self.cut_after(count);
+        }
+        self.post(0)
+    }
+
+    /// Lets the only chain end after `count` requests.
+    fn cut_after(&mut self, count: usize) {
+        assert!(self.chains.len() == 1 && (1..=self.length).contains(&count), "a part of one chain");
+        let first = self.chains[0];
+        // SAFETY: - the chain is the vector of `length` requests from its first on; `count` and `cut` are at most that,
+        //           and a successor is only named where there is one
+        //         - the provider has no hold on them: it copied what was posted before
+        unsafe {
+            if let Some(before) = self.cut.checked_sub(1) {
+                let last = first.add(before);
+                (*last).send_flags = 0;
+                (*last).next =
+                    if self.cut < self.length { first.add(self.cut) } else { std::ptr::null_mut() };
+            }
+            let last = first.add(count - 1);
+            (*last).send_flags = ibv_send_flags::IBV_SEND_SIGNALED.0;
+            (*last).next = std::ptr::null_mut();
+        }
+        self.cut = count;
     }
 
     /// Posts one request with the addresses and the id of the first, which always asks for a completion.

@@ -127,7 +127,11 @@ impl Report {
     #[must_use]
     pub fn worst(&self) -> Option<Severity> {
         let peer = self.peer.as_ref().and_then(|peer| peer.worst());
-        let load = self.load.as_ref().filter(|load| load.met_errors()).map(|_| Severity::Error);
+        let load = self
+            .load
+            .as_ref()
+            .filter(|load| load.met_errors() || !load.silent().is_empty())
+            .map(|_| Severity::Error);
         self.findings.iter().map(|finding| finding.severity).max().max(peer).max(load)
     }
 }

@@ -127,13 +127,14 @@ impl Told {
 fn introduction(connected: &Connected) -> Vec<String> {
     let read_depths = connected.read_depths();
     let mut lines = connected.agreed.introduction(&read_depths);
-    let commands = perftest::commands(&connected.agreed, &read_depths);
+    let commands = perftest::commands(&connected.agreed, &connected.used());
     if !commands.is_empty() {
         lines.push("the same with perftest, all at once:".to_owned());
     }
     for command in commands {
         lines.extend(command.lines().map(|line| format!("  {line}")));
     }
+    lines.extend(perftest::differences(&connected.agreed).into_iter().map(|line| format!("  {line}")));
     lines
 }
 

@@ -15,7 +15,7 @@ use crate::GENERATED_BY;
 use crate::settings::Size;
 use probes::load::{Params, Role, Shape, Transport, WorkingSet};
 use probes::model::LoadOp;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// What a load over TCP is, in one line.
 const FUNCTIONAL_CHECK: &str = "over TCP from the rails' own addresses, every byte checked: a functional check, not a \
@@ -35,6 +35,8 @@ pub struct Agreed {
     pub peer: Hello,
     /// Its address.
     pub address: IpAddr,
+    /// TCP port on which its `serve` listens.
+    pub port: u16,
     /// Whether the peer is this machine.
     pub loopback: bool,
     /// Which rails go together, and which do not.
@@ -111,12 +113,18 @@ impl Agreed {
             lines.extend(STRIPED.map(str::to_owned));
         } else if params.transport == Transport::Verbs {
             let (chain, signal) = params.chain_and_signal();
-            lines.push(format!("{chain} requests a doorbell, a completion for {signal}, whatever the size"));
+            let requests = if chain == 1 { "request" } else { "requests" };
+            lines
+                .push(format!("{chain} {requests} a doorbell, a completion for {signal}, whatever the size"));
+            lines.extend(changed(params));
         }
         if params.traffic_class != 0 {
             lines.push(format!("traffic class {}", params.traffic_class));
         }
-        if let Some(asked) = params.read_depth {
+        if params.op == LoadOp::Write && params.read_depth.is_some() {
+            lines.push("--read-depth (-o) is ignored: WRITEs are bound by --depth (-t) alone".to_owned());
+        }
+        if let Some(asked) = params.read_depth.filter(|_| params.op == LoadOp::Read) {
             let less = read_depths.iter().filter_map(|(device, depth)| Some((device, (*depth)?)));
             let less = less.filter(|(_, depth)| *depth < asked);
             lines.extend(less.map(|(device, depth)| {
@@ -130,6 +138,31 @@ impl Agreed {
     }
 }
 
+/// What was asked of the send queue and is done otherwise, one line each.
+fn changed(params: &Params) -> Vec<String> {
+    let (chain, signal) = params.chain_and_signal();
+    let depth = params.depth;
+    let asked = [
+        (
+            "--chain (-l)",
+            params.chain,
+            chain,
+            format!("a doorbell rings for no more than --depth (-t) {depth} has"),
+        ),
+        (
+            "--cq-mod (-Q)",
+            params.cq_mod,
+            signal,
+            format!("whole doorbells, and at least two completions a round of --depth (-t) {depth}"),
+        ),
+    ];
+    let changed = asked.into_iter().filter_map(|(flag, asked, done, why)| {
+        let asked = asked.filter(|asked| *asked != done)?;
+        Some(format!("{flag} {asked} becomes {done}: {why}"))
+    });
+    changed.collect()
+}
+
 /// From the first packet until every queue pair on both ends is ready.
 pub(super) async fn negotiate(
     end: &End,
@@ -140,7 +173,7 @@ pub(super) async fn negotiate(
     let greet = async {
         let (stream, address) = target.connect(end.timing.answer).await?;
         let link = Link::greet(stream, target.to_string(), end.timing).await?;
-        Ok((link, address.ip().to_canonical()))
+        Ok((link, SocketAddr::new(address.ip().to_canonical(), address.port())))
     };
     let (mut link, address) = tokio::select! {
         greeted = greet => greeted?,
@@ -170,9 +203,10 @@ pub(super) async fn negotiate(
 async fn agree(
     link: &mut Link,
     end: &End,
-    address: IpAddr,
+    address: SocketAddr,
     params: Params,
 ) -> Result<(Agreed, Party), PeerError> {
+    let (address, port) = (address.ip(), address.port());
     let limit = link.timing().answer;
     link.send(Message::Hello(end.me.clone())).await?;
     let first = link.next_within(limit, "its name").await?;
@@ -199,6 +233,7 @@ async fn agree(
     link.send(Message::Plan(plan.clone())).await?;
     let joined = join(link, end, &plan, Role::Reader).await?;
     let agreed = Agreed {
+        port,
         loopback: end.me.is_same_machine(&peer).unwrap_or(joined.party.traffic.load().loopback),
         peer,
         address,
@@ -230,6 +265,7 @@ mod tests {
         let params = Params { read_depth: Some(64), leg: Some(2), ..Params::default() };
         let agreed = Agreed {
             address: "192.168.0.2".parse().unwrap(),
+            port: 18520,
             loopback: false,
             plan: Plan::new(&matching, &ours.offers, &theirs.offers, params).unwrap(),
             matching,
@@ -255,6 +291,24 @@ mod tests {
                 "16 requests a doorbell, a completion for 16, whatever the size",
                 "mlx5_0: READ depth 16, not 64: one of the two ends can do no more",
             ]
+        );
+    }
+
+    #[test]
+    fn a_request_that_is_changed_is_said() {
+        let changed =
+            |chain, cq_mod| super::changed(&Params { depth: 128, chain, cq_mod, ..Params::default() });
+        assert_eq!(changed(None, None), [""; 0]);
+        assert_eq!(changed(Some(4), Some(16)), [""; 0]);
+        assert_eq!(
+            changed(None, Some(200)),
+            [
+                "--cq-mod (-Q) 200 becomes 64: whole doorbells, and at least two completions a round of --depth (-t) 128"
+            ]
+        );
+        assert_eq!(
+            changed(Some(200), None),
+            ["--chain (-l) 200 becomes 128: a doorbell rings for no more than --depth (-t) 128 has"]
         );
     }
 }

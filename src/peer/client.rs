@@ -6,6 +6,7 @@ use super::crowding::crowding;
 use super::end::End;
 use super::engine::Traffic;
 use super::error::PeerError;
+use super::perftest::Used;
 use super::server::Say;
 use super::signals::Signals;
 use super::target::Target;
@@ -81,6 +82,15 @@ impl Connected {
             }
         }
         depths
+    }
+
+    /// What each of our devices uses, for the same load with perftest.
+    #[must_use]
+    pub fn used(&self) -> Vec<Used> {
+        let load = self.traffic.load();
+        let node = |device: &str| load.workers.iter().find(|worker| worker.device == device)?.buffer_node;
+        let of = |(device, read_depth): (String, _)| Used { node: node(&device), device, read_depth };
+        self.read_depths().into_iter().map(of).collect()
     }
 
     /// What both ends move, of a load of both directions; complete once the load has ended.

@@ -3,19 +3,35 @@
 use super::agreement::Agreed;
 use super::gpus::GpuMemory;
 use super::offer::Offer;
-use probes::load::{Place, Shape, Transport, Unit};
+use crate::cli::DEFAULT_PORT;
+use probes::load::{Params, Place, Shape, Transport, Unit, WorkingSet};
 use probes::model::{LinkLayer, LoadOp, RailId};
 use std::fmt::Write;
 
-/// First port of the commands, perftest's own; each command has another so that all can run at once.
-const FIRST_PORT: usize = 18515;
+/// First port of the commands; each has another so that all can run at once. perftest's own 18515 would soon meet the
+/// port of `railscope serve`.
+const FIRST_PORT: u16 = DEFAULT_PORT + 1;
+
+/// Operations of a queue pair below which perftest does not go.
+const FEWEST_OPERATIONS: u64 = 5;
+
+/// What a device of ours uses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// The device.
+    pub device: String,
+    /// READs outstanding per queue pair; `None` when not known.
+    pub read_depth: Option<u32>,
+    /// Node on which its first buffer lies; `None` where it was not bound.
+    pub node: Option<u32>,
+}
 
 /// For each thread of each pair of rails the command for the peer and the one for this host: perftest has one thread
 /// a process. None for a load over TCP, and none for a striped one: perftest has no such shape.
 ///
-/// `read_depths` is what our devices use; what is not in it is left to perftest.
+/// `used` is what our devices use; what is not in it is left to perftest.
 #[must_use]
-pub fn commands(agreed: &Agreed, read_depths: &[(String, Option<u32>)]) -> Vec<String> {
+pub fn commands(agreed: &Agreed, used: &[Used]) -> Vec<String> {
     let params = &agreed.plan.params;
     if params.transport != Transport::Verbs || params.shape == Shape::Striped {
         return Vec::new();
@@ -26,16 +42,23 @@ pub fn commands(agreed: &Agreed, read_depths: &[(String, Option<u32>)]) -> Vec<S
     };
     let shares: Vec<u32> = Unit::all(&[RailId(0)], params).map(|unit| unit.qps).collect();
     let commands = agreed.matching.pairs.iter().flat_map(|pair| shares.iter().map(move |qps| (pair, *qps)));
-    let lines = commands.enumerate().filter_map(|(at, (pair, qps))| {
+    let ports = (FIRST_PORT..=u16::MAX).filter(|port| *port != agreed.port);
+    let lines = commands.zip(ports).filter_map(|((pair, qps), port)| {
         let (ours, theirs) = (agreed.ours.get(pair.ours)?, agreed.theirs.get(pair.theirs)?);
-        let read_depth = read_depths.iter().find(|(device, _)| *device == ours.device).and_then(|(_, d)| *d);
-        let common = common(agreed, (at, qps), read_depth, ours, theirs);
+        let used = used.iter().find(|used| used.device == ours.device);
+        let read_depth = used.and_then(|used| used.read_depth);
+        let common = common(agreed, (port, qps), read_depth, ours, theirs);
         let cuda = |gpu: &Option<GpuMemory>| gpu.as_ref().map(GpuMemory::perftest).unwrap_or_default();
         let (our_gpu, their_gpu) = (cuda(&agreed.gpus.ours), cuda(&agreed.gpus.theirs));
         let there = format!("{}{common}{their_gpu}", rail(theirs, pair.their_gid));
         let here = format!("{}{common}{our_gpu} {}", rail(ours, pair.our_gid), agreed.address);
         let there = format!("{}{tool}{there}", numactl(&Place::Local, theirs.numa_node));
-        let here = format!("{}{tool}{here}", numactl(&agreed.plan.params.place, ours.numa_node));
+        let node = match params.place {
+            // which of the far ones it was
+            Place::Remote => used.and_then(|used| used.node),
+            _ => ours.numa_node,
+        };
+        let here = format!("{}{tool}{here}", numactl(&params.place, node));
         Some(format!("{}: on {}: {there}\n{}: here: {here}", ours.device, agreed.peer.host, ours.device))
     });
     lines.collect()
@@ -52,7 +75,7 @@ fn rail(offer: &Offer, gid_index: u32) -> String {
 
 fn common(
     agreed: &Agreed,
-    (at, qps): (usize, u32),
+    (port, qps): (u16, u32),
     read_depth: Option<u32>,
     ours: &Offer,
     theirs: &Offer,
@@ -60,16 +83,13 @@ fn common(
     let params = &agreed.plan.params;
     let mut words = format!(
         " -F -p {} -q {} -s {} -t {} -u {}",
-        FIRST_PORT + at,
-        qps,
-        params.size_bytes,
-        params.depth,
-        params.timeout
+        port, qps, params.size_bytes, params.depth, params.timeout
     );
-    // perftest's own moderation depends on the message size, and its list must be a multiple of it
-    let (chain, signal) = params.chain_and_signal();
+    // perftest's own moderation depends on the message size
+    let (_, signal) = params.chain_and_signal();
     let _ = write!(words, " -Q {signal}");
-    if params.chain.is_some() && chain > 1 && chain.is_multiple_of(signal) {
+    let list = list(params);
+    if let Some(chain) = list {
         let _ = write!(words, " -l {chain}");
     }
     if let Some(rate) = params.rate_gb_per_s {
@@ -90,13 +110,15 @@ fn common(
         }
     }
     match (params.duration_s, params.operations) {
-        // perftest counts per queue pair, and takes five or more
+        // perftest counts per queue pair, and only whole lists
         (_, Some(operations)) => {
-            let _ = write!(words, " -n {}", operations.div_ceil(params.qps.max(1).into()).max(5));
+            let each = operations.div_ceil(params.qps.max(1).into()).max(FEWEST_OPERATIONS);
+            let _ = write!(words, " -n {}", each.next_multiple_of(list.unwrap_or(1).into()));
         }
-        // perftest takes whole seconds and cuts two margins off
+        // perftest takes whole seconds, and measures what lies between two margins
         (Some(seconds), None) => {
-            let _ = write!(words, " -D {}", seconds.ceil().max(1.0));
+            let margin = params.warmup_s.ceil();
+            let _ = write!(words, " -f {margin} -D {}", seconds.ceil().max(1.0) + 2.0 * margin);
         }
         (None, None) => words.push_str(" --run_infinitely"),
     }
@@ -104,10 +126,56 @@ fn common(
     words
 }
 
+/// Requests of a list (`-l`) as ours; `None` where each has a doorbell of its own, or where perftest takes no such list:
+/// it refuses one that is no multiple of its `-Q` ("Post list size must be a multiple of CQ moderation").
+fn list(params: &Params) -> Option<u32> {
+    let (chain, signal) = params.chain_and_signal();
+    (chain > 1 && chain.is_multiple_of(signal)).then_some(chain)
+}
+
+/// In what the commands and our load differ all the same, one line each.
+#[must_use]
+pub fn differences(agreed: &Agreed) -> Vec<String> {
+    let params = &agreed.plan.params;
+    if params.transport != Transport::Verbs || params.shape == Shape::Striped {
+        return Vec::new();
+    }
+    let mut lines = Vec::new();
+    let (chain, signal) = params.chain_and_signal();
+    if chain > 1 && list(params).is_none() {
+        lines.push(format!(
+            "perftest rings a doorbell for each request, ours for {chain}: it takes no -l {chain} with -Q {signal}"
+        ));
+    }
+    if params.working_set != WorkingSet::Hot {
+        lines.push("perftest stays in one hot buffer, whatever --working-set says".to_owned());
+    }
+    if params.bidirectional {
+        lines.push("perftest prints the sum of both directions".to_owned());
+    }
+    if let Some(operations) = params.operations {
+        let fewest = FEWEST_OPERATIONS.saturating_mul(params.qps.into());
+        if operations < fewest {
+            lines.push(format!(
+                "perftest takes no fewer than {FEWEST_OPERATIONS} operations a queue pair, {fewest} in all; ours ends \
+                 after {operations}"
+            ));
+        }
+    }
+    if let Some(seconds) = params.duration_s.filter(|_| params.operations.is_none())
+        && (seconds.fract() != 0.0 || params.warmup_s.fract() != 0.0)
+    {
+        lines.push("perftest takes whole seconds: its window or its margins are longer than ours".to_owned());
+    }
+    lines
+}
+
 /// The words before a command that put it where our threads and buffers are.
 fn numactl(place: &Place, nic: Option<u32>) -> String {
     match (place, nic) {
-        (Place::Local, Some(node)) => format!("numactl --cpunodebind={node} --membind={node} "),
+        (Place::Local | Place::Remote, Some(node)) => {
+            format!("numactl --cpunodebind={node} --membind={node} ")
+        }
         (Place::Nodes { cpu, mem }, _) => format!("numactl --cpunodebind={cpu} --membind={mem} "),
         (Place::Cpus(cpus), _) => format!("taskset -c {cpus} "),
         _ => String::new(),
@@ -116,13 +184,13 @@ fn numactl(place: &Place, nic: Option<u32>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::commands;
+    use super::{Used, commands, differences};
     use crate::peer::agreement::Agreed;
     use crate::peer::fake;
     use crate::peer::gpus::{GpuMemory, Gpus};
     use crate::peer::matching::matching;
     use crate::peer::message::Plan;
-    use probes::load::{Params, Place};
+    use probes::load::{Params, Place, WorkingSet};
     use probes::model::{LoadOp, Registered};
 
     fn agreed(params: Params) -> Agreed {
@@ -132,6 +200,7 @@ mod tests {
         Agreed {
             peer: theirs.me,
             address: "192.168.0.2".parse().unwrap(),
+            port: 18523,
             loopback: false,
             plan: Plan::new(&matching, &ours.offers, &theirs.offers, params).unwrap(),
             matching,
@@ -142,21 +211,25 @@ mod tests {
         }
     }
 
+    fn used(device: &str) -> Used {
+        Used { device: device.to_owned(), read_depth: Some(16), node: Some(1) }
+    }
+
     #[test]
     fn each_pair_has_a_command_for_both_hosts() {
         let params = Params { duration_s: Some(5.0), timeout: 19, ..Params::default() };
-        let found = commands(&agreed(params), &[("mlx5_0".to_owned(), Some(16))]);
+        let found = commands(&agreed(params), &[used("mlx5_0")]);
         assert_eq!(
             found,
             [
-                "mlx5_0: on n2: ib_read_bw -d mlx5_0 -i 1 -x 3 -F -p 18515 -q 4 -s 65536 -t 128 -u 19 -Q 16 -o 16 \
-                 -m 4096 -D 5 --report_gbits\n\
-                 mlx5_0: here: ib_read_bw -d mlx5_0 -i 1 -x 3 -F -p 18515 -q 4 -s 65536 -t 128 -u 19 -Q 16 -o 16 \
-                 -m 4096 -D 5 --report_gbits 192.168.0.2",
-                "mlx5_1: on n2: ib_read_bw -d mlx5_1 -i 1 -x 3 -F -p 18516 -q 4 -s 65536 -t 128 -u 19 -Q 16 -m 4096 \
-                 -D 5 --report_gbits\n\
-                 mlx5_1: here: numactl --cpunodebind=1 --membind=1 ib_read_bw -d mlx5_1 -i 1 -x 3 -F -p 18516 \
-                 -q 4 -s 65536 -t 128 -u 19 -Q 16 -m 4096 -D 5 --report_gbits 192.168.0.2"
+                "mlx5_0: on n2: ib_read_bw -d mlx5_0 -i 1 -x 3 -F -p 18521 -q 4 -s 65536 -t 128 -u 19 -Q 16 -l 16 -o 16 \
+                 -m 4096 -f 2 -D 9 --report_gbits\n\
+                 mlx5_0: here: ib_read_bw -d mlx5_0 -i 1 -x 3 -F -p 18521 -q 4 -s 65536 -t 128 -u 19 -Q 16 -l 16 -o 16 \
+                 -m 4096 -f 2 -D 9 --report_gbits 192.168.0.2",
+                "mlx5_1: on n2: ib_read_bw -d mlx5_1 -i 1 -x 3 -F -p 18522 -q 4 -s 65536 -t 128 -u 19 -Q 16 -l 16 -m 4096 \
+                 -f 2 -D 9 --report_gbits\n\
+                 mlx5_1: here: numactl --cpunodebind=1 --membind=1 ib_read_bw -d mlx5_1 -i 1 -x 3 -F -p 18522 \
+                 -q 4 -s 65536 -t 128 -u 19 -Q 16 -l 16 -m 4096 -f 2 -D 9 --report_gbits 192.168.0.2"
             ]
         );
     }
@@ -176,7 +249,7 @@ mod tests {
     #[test]
     fn a_write_load_of_both_directions_is_said_in_its_words() {
         let params = Params { op: LoadOp::Write, bidirectional: true, ..Params::default() };
-        let found = commands(&agreed(params), &[("mlx5_0".to_owned(), Some(16))]);
+        let found = commands(&agreed(params), &[used("mlx5_0")]);
         assert!(found[0].starts_with("mlx5_0: on n2: ib_write_bw -d mlx5_0"), "{}", found[0]);
         assert!(found[0].contains(" -b ") && !found[0].contains(" -o "), "{}", found[0]);
     }
@@ -187,7 +260,8 @@ mod tests {
         let words = |at: usize| found[at].split(" -F ").nth(1).unwrap().split(" -s ").next().unwrap();
         assert_eq!(
             [0, 1, 2, 3].map(words),
-            ["-p 18515 -q 3", "-p 18516 -q 2", "-p 18517 -q 3", "-p 18518 -q 2"]
+            ["-p 18521 -q 3", "-p 18522 -q 2", "-p 18524 -q 3", "-p 18525 -q 2"],
+            "18523 is the port of the load itself"
         );
     }
 
@@ -198,7 +272,7 @@ mod tests {
         assert!(found[0].contains("here: numactl --cpunodebind=1 --membind=0 ib_read_bw"), "{}", found[0]);
         let params = Params { operations: Some(1001), ..Params::default() };
         let counted = commands(&agreed(params), &[]);
-        assert!(counted[0].contains(" -n 251 --report_gbits 192.168.0.2"), "{}", counted[0]);
+        assert!(counted[0].contains(" -n 256 --report_gbits 192.168.0.2"), "{}", counted[0]);
         let params = Params {
             chain: Some(8),
             cq_mod: Some(4),
@@ -215,5 +289,48 @@ mod tests {
             chained[0]
         );
         assert!(found[0].contains(" --run_infinitely --report_gbits 192.168.0.2"), "{}", found[0]);
+    }
+
+    #[test]
+    fn the_far_node_that_was_taken_is_named() {
+        let params = Params { place: Place::Remote, ..Params::default() };
+        let found = commands(&agreed(params), &[used("mlx5_0")]);
+        assert!(found[0].contains("here: numactl --cpunodebind=1 --membind=1 ib_read_bw"), "{}", found[0]);
+        assert!(found[1].contains("mlx5_1: here: ib_read_bw"), "{}", found[1]);
+    }
+
+    #[test]
+    fn a_list_that_perftest_refuses_is_left_out_and_said() {
+        let params = Params { chain: Some(4), cq_mod: Some(16), ..Params::default() };
+        let agreed = agreed(params);
+        let found = commands(&agreed, &[]);
+        assert!(found[0].contains(" -Q 16 -m "), "{}", found[0]);
+        assert_eq!(
+            differences(&agreed),
+            ["perftest rings a doorbell for each request, ours for 4: it takes no -l 4 with -Q 16"]
+        );
+    }
+
+    #[test]
+    fn what_perftest_does_otherwise_is_said() {
+        assert_eq!(differences(&agreed(Params::default())), [""; 0]);
+        let params = Params {
+            working_set: WorkingSet::Bytes(1 << 30),
+            bidirectional: true,
+            operations: Some(8),
+            ..Params::default()
+        };
+        let said = differences(&agreed(params));
+        assert_eq!(
+            said,
+            [
+                "perftest stays in one hot buffer, whatever --working-set says",
+                "perftest prints the sum of both directions",
+                "perftest takes no fewer than 5 operations a queue pair, 20 in all; ours ends after 8"
+            ]
+        );
+        let params = Params { duration_s: Some(1.5), ..Params::default() };
+        let said = differences(&agreed(params));
+        assert_eq!(said, ["perftest takes whole seconds: its window or its margins are longer than ours"]);
     }
 }

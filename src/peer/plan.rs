@@ -32,6 +32,12 @@ pub(super) fn rate_is_possible(gb_per_s: f64) -> bool {
     gb_per_s > 0.0 && gb_per_s <= MOST_RATE_GB_PER_S
 }
 
+/// A message size with its unit: `64K`, `1 B`.
+fn in_words(bytes: u64) -> String {
+    let size = Size(bytes).to_string();
+    if size.ends_with(|c: char| c.is_ascii_digit()) { format!("{size} B") } else { size }
+}
+
 impl Plan {
     /// The plan for rails that go together.
     ///
@@ -105,7 +111,8 @@ impl Plan {
             0 | 1 => String::new(),
             workers => format!(" and {workers} threads"),
         };
-        format!("{} x {} queue pairs{threads} a rail", Size(params.size_bytes), params.qps)
+        let pairs = if params.qps == 1 { "queue pair" } else { "queue pairs" };
+        format!("{} x {} {pairs}{threads} a rail", in_words(params.size_bytes), params.qps)
     }
 
     /// What a client does with rails of ours, in one phrase: `reads 64K x 4 queue pairs a rail from mlx5_0`.
@@ -167,6 +174,7 @@ impl Plan {
                  messages or a smaller working set",
                 self.lines.len(),
                 match params.working_set {
+                    WorkingSet::Hot if params.qps == 1 => format!("1 queue pair x {} B", params.size_bytes),
                     WorkingSet::Hot => format!("{} queue pairs x {} B", params.qps, params.size_bytes),
                     WorkingSet::Bytes(bytes) => format!("a working set of {bytes} B"),
                 },
@@ -226,6 +234,7 @@ impl Plan {
         within("completion moderation", p.cq_mod.unwrap_or(1).into(), MOST_DEPTH.into())?;
         if let WorkingSet::Bytes(bytes) = p.working_set {
             within("working set", bytes, MOST_WORKING_SET_BYTES)?;
+            p.check_working_set()?;
         }
         if let Some(rate) = p.rate_gb_per_s.filter(|rate| !rate_is_possible(*rate)) {
             return Err(format!("rate {rate} GB/s: above 0 and up to {MOST_RATE_GB_PER_S} are possible"));
@@ -405,6 +414,22 @@ mod tests {
     fn a_hostile_plan_cannot_ask_tcp_for_what_only_rdma_can() {
         let said = said(|p| (p.params.transport, p.params.leg) = (Transport::Tcp, Some(1)));
         assert_eq!(said, "--leg and --transport tcp: only --transport verbs can do that");
+    }
+
+    #[test]
+    fn a_small_amount_is_said_in_words() {
+        let mut plan = plan();
+        (plan.params.qps, plan.params.size_bytes) = (1, 1);
+        assert_eq!(plan.amount(), "1 B x 1 queue pair a rail");
+    }
+
+    #[test]
+    fn a_working_set_holds_a_message_of_each_queue_pair() {
+        let said = said(|p| p.params.working_set = WorkingSet::Bytes(1024));
+        assert_eq!(
+            said,
+            "--working-set 1024 B a rail is too small for 4 queue pairs x 65536 B: 262144 B is the least"
+        );
     }
 
     #[test]

@@ -41,6 +41,7 @@ pub fn params(args: &LoadArgs) -> Result<Params, String> {
     };
     params.check_transport()?;
     params.check_shape(None)?;
+    params.check_working_set()?;
     if params.workers > params.qps { Err(too_few_qps(&params)) } else { Ok(params) }
 }
 
@@ -322,6 +323,8 @@ mod tests {
                 "{bad}"
             );
         }
+        let small = asked("--working-set 1K -s 64K").unwrap_err();
+        assert!(small.starts_with("--working-set 1024 B a rail is too small for 4 queue pairs"), "{small}");
         assert_eq!(asked("--working-set 8M").unwrap().working_set, WorkingSet::Bytes(8 << 20));
     }
 

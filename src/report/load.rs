@@ -150,6 +150,25 @@ impl LoadBlock {
         self.threads.iter().any(|thread| !thread.errors.is_empty() || thread.phase == WorkerPhase::Failed)
     }
 
+    /// Rails of our load on which not one operation completed, though no error says why.
+    #[must_use]
+    pub fn silent(&self) -> Vec<&str> {
+        if self.origin != LoadOrigin::Ours || self.simulated {
+            return Vec::new();
+        }
+        let of = |device: &str| self.threads.iter().filter(move |thread| thread.device == device).collect();
+        let is_silent = |device: &&str| {
+            let threads: Vec<&ThreadRow> = of(device);
+            threads.iter().all(|thread| {
+                let began = matches!(thread.phase, WorkerPhase::Measuring | WorkerPhase::Done);
+                thread.operations == 0 && began && thread.errors.is_empty()
+            })
+        };
+        let mut devices: Vec<&str> = self.threads.iter().map(|thread| thread.device.as_str()).collect();
+        devices.dedup();
+        devices.into_iter().filter(is_silent).collect()
+    }
+
     /// The newest load in the timeline's window; `None` when there was none.
     #[must_use]
     pub fn of(timeline: &Timeline) -> Option<Self> {

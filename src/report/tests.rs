@@ -216,6 +216,44 @@ fn an_ignored_code_is_left_out() {
 }
 
 #[test]
+fn a_rail_on_which_nothing_completed_is_not_fine() {
+    let load = Arc::new(Load {
+        origin: LoadOrigin::Ours,
+        transport: Some("verbs".into()),
+        devices: vec!["mlx5_0".into(), "mlx5_1".into()],
+        ..described(LoadOp::Read)
+    });
+    let rails = vec![rail("mlx5_0"), rail("mlx5_1")];
+    let mut timeline = Timeline::new(Arc::new(session(two_sockets(rails))));
+    for seq in 0..4 {
+        let worker = |at: usize| WorkerFrame {
+            rail: Some(RailId(at)),
+            phase: WorkerPhase::Measuring,
+            bytes: seq * 48_000_000_000 * at as u64,
+            operations: seq * 732_421 * at as u64,
+            polls: 100,
+            ..WorkerFrame::default()
+        };
+        let idle = RailFrame { rx_bytes: Some(0), tx_bytes: Some(0), ..RailFrame::default() };
+        timeline.push(Frame {
+            seq,
+            at_ns: seq * 1_000_000_000,
+            rails: vec![idle.clone(), idle],
+            load: Some(load.clone()),
+            workers: vec![worker(0), worker(1)],
+            ..Frame::default()
+        });
+    }
+    let report = build(&timeline, &Limits::default(), &[]);
+    let silent = report.load.as_ref().unwrap().silent();
+    assert_eq!(silent, ["mlx5_0"]);
+    assert_eq!(report.worst(), Some(Severity::Error));
+    let text = report.to_string().replace('\n', " ");
+    assert!(text.contains("mlx5_0: no operation completed in 3.00 s: nothing came back"), "{text}");
+    assert!(!text.contains("nothing wrong found"), "{text}");
+}
+
+#[test]
 fn a_load_that_met_errors_is_not_fine_whatever_the_rules_say() {
     let report = loaded_report();
     assert!(report.findings.iter().all(|finding| finding.severity == Severity::Info), "{report}");

@@ -86,10 +86,13 @@ impl Report {
         .flatten()
         .collect();
         let good = part(count(Severity::Info), "thing worth knowing", "things worth knowing");
-        let troubles = self.load.as_ref().map(facts::troubles).unwrap_or_default();
+        let troubles =
+            self.load.as_ref().map(|load| facts::troubles(load, self.session.duration_s)).unwrap_or_default();
         let verdict = match (bad.is_empty(), good) {
             (true, good) if !troubles.is_empty() => {
-                ["the load met errors".to_owned()].into_iter().chain(good).collect::<Vec<_>>().join(", ")
+                let met = self.load.as_ref().is_some_and(super::LoadBlock::met_errors);
+                let what = if met { "the load met errors" } else { "the load moved nothing on a rail" };
+                [what.to_owned()].into_iter().chain(good).collect::<Vec<_>>().join(", ")
             }
             (true, None) => "nothing wrong found".to_owned(),
             (true, Some(good)) => format!("nothing wrong found, {good}"),

@@ -224,6 +224,24 @@ impl Params {
         Ok(())
     }
 
+    /// Refuses a working set that does not hold one message of each queue pair.
+    ///
+    /// # Errors
+    ///
+    /// In words: how much it must be.
+    pub fn check_working_set(&self) -> Result<(), String> {
+        let WorkingSet::Bytes(bytes) = self.working_set else { return Ok(()) };
+        let least = u64::from(self.qps.max(1)).saturating_mul(self.size_bytes);
+        if bytes >= least {
+            return Ok(());
+        }
+        let pairs = if self.qps == 1 { "queue pair" } else { "queue pairs" };
+        Err(format!(
+            "--working-set {bytes} B a rail is too small for {} {pairs} x {} B: {least} B is the least",
+            self.qps, self.size_bytes
+        ))
+    }
+
     /// Refuses what the transport cannot do.
     ///
     /// # Errors

@@ -111,7 +111,14 @@ fn known(topology: &Topology, node: u32) -> Result<(), LoadError> {
         return Ok(());
     }
     let nodes: CpuSet = topology.numa.iter().map(|node| node.node).collect();
-    Err(LoadError::Other(format!("placement: there is no NUMA node {node} here; there are {nodes}")))
+    Err(LoadError::Other(if nodes.is_empty() {
+        format!(
+            "placement: NUMA node {node} cannot be used: which nodes this host has is not known \
+             (/sys/devices/system/node); leave --place out, or name CPUs"
+        )
+    } else {
+        format!("placement: there is no NUMA node {node} here; there are {nodes}")
+    }))
 }
 
 /// Takes the NIC's interrupt CPUs out, where enough CPUs are left for every thread that shares the set: a poll
@@ -245,6 +252,14 @@ mod tests {
         let error =
             places(&topology, &[RailId(0)], &Place::Remote, Role::Reader, &Here::default()).unwrap_err();
         assert!(error.to_string().contains("r0 is on node 0, and no other node here"), "{error}");
+    }
+
+    #[test]
+    fn a_node_of_a_host_whose_nodes_are_not_known_is_refused_in_a_whole_sentence() {
+        let place = Place::Nodes { cpu: 0, mem: 0 };
+        let error = places(&Topology::default(), &[RailId(0)], &place, Role::Reader, &Here::default());
+        let said = error.unwrap_err().to_string();
+        assert!(said.contains("which nodes this host has is not known (/sys/devices/system/node)"), "{said}");
     }
 
     #[test]

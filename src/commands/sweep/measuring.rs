@@ -180,7 +180,7 @@ fn introduce(connected: &Connected) {
 
 /// The same in perftest's words, with the window as its time.
 fn words(connected: &mut Connected, window: Duration) -> Vec<String> {
-    let depths = connected.read_depths();
+    let used = connected.used();
     connected.agreed.plan.params.duration_s = Some(window.as_secs_f64());
-    perftest::commands(&connected.agreed, &depths)
+    perftest::commands(&connected.agreed, &used)
 }

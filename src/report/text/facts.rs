@@ -179,9 +179,19 @@ fn errors(by_status: &BTreeMap<String, u64>) -> String {
     each.join(", ")
 }
 
-/// Rails whose load met errors or stopped early, one a line; they have no finding code of their own.
-pub(super) fn troubles(load: &LoadBlock) -> Vec<String> {
-    let mut troubles = Vec::new();
+fn nothing(device: &str, duration_s: f64) -> String {
+    format!(
+        "{device}: no operation completed in {} s: nothing came back from the peer, and the queue pairs have not given \
+         up yet (--timeout, a few seconds). Look at the path (ping -I its address, the switch port, its priority's \
+         pauses), the path MTU of both ends (-m 1024), and whether `serve` still runs",
+        three_digits(duration_s)
+    )
+}
+
+/// Rails on which nothing moved, and those whose load met errors or stopped early, one a line; they have no finding code of their own.
+pub(super) fn troubles(load: &LoadBlock, duration_s: f64) -> Vec<String> {
+    let mut troubles: Vec<String> =
+        load.silent().into_iter().map(|device| nothing(device, duration_s)).collect();
     for thread in &load.threads {
         let stopped = thread.phase == WorkerPhase::Failed;
         let what = match (thread.errors.is_empty(), stopped) {
@@ -238,6 +248,7 @@ fn of_host(host: &HostBlock, nodes: usize) -> String {
     add(match (host.sockets, &host.cpu_model) {
         (Some(sockets), Some(model)) => Some(format!("{sockets} × {model}")),
         (None, model) => model.clone(),
+        (Some(1), None) => Some("1 socket".to_owned()),
         (Some(sockets), None) => Some(format!("{sockets} sockets")),
     });
     add((nodes > 0).then(|| format!("{nodes} NUMA {}", if nodes == 1 { "node" } else { "nodes" })));

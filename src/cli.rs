@@ -150,6 +150,19 @@ pub enum Carrier {
     Sim,
 }
 
+/// What carries the bytes of a sweep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum SweepCarrier {
+    /// RDMA.
+    #[default]
+    Verbs,
+    /// Refused in words: a functional check has no rate to compare.
+    #[value(hide = true)]
+    Tcp,
+    /// Nothing: what the rails of this node, or of --root DIR, should do by their ceilings.
+    Sim,
+}
+
 /// Flags of `load`. Names and short forms are perftest's where it has them.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = TRIALS)]
@@ -334,7 +347,7 @@ pub struct SweepArgs {
     pub resume: bool,
     /// What carries the bytes: verbs (RDMA), or sim, without PEER: what these rails should do by their ceilings
     #[arg(long, value_enum, default_value_t, value_name = "NAME")]
-    pub transport: Carrier,
+    pub transport: SweepCarrier,
     /// Draw the curves into this file
     #[arg(long, value_name = "FILE.svg")]
     pub svg: Option<PathBuf>,

@@ -43,10 +43,19 @@ pub fn line_goodput_gb_per_s(rail: &Rail) -> Option<f64> {
 pub fn line_goodput_of_messages_gb_per_s(rail: &Rail, size_bytes: u64) -> Option<f64> {
     let (raw, mtu) = (line_raw_gb_per_s(rail)?, f64::from(rail.path_mtu?));
     let goodput = line_goodput_gb_per_s(rail)?;
+    if size_bytes > 0 && size_bytes.is_multiple_of(u64::from(rail.path_mtu?)) {
+        return Some(goodput);
+    }
     let overhead = mtu * (raw / goodput - 1.0);
     let size = size_bytes as f64;
     let packets = (size / mtu).ceil();
     (size > 0.0 && goodput > 0.0).then(|| raw * size / (size + packets * overhead))
+}
+
+/// The same, or the raw rate of the wire where headers or path MTU are not known: what bounds payload in any case.
+#[must_use]
+pub fn line_of_messages_gb_per_s(rail: &Rail, size_bytes: u64) -> Option<f64> {
+    line_goodput_of_messages_gb_per_s(rail, size_bytes).or_else(|| line_raw_gb_per_s(rail))
 }
 
 /// Header between Ethernet and the transport. Without a recommended GID: RoCE v2 over IPv4, the commonest.

@@ -5,7 +5,7 @@ mod progress;
 mod simulation;
 
 use super::signals;
-use crate::cli::{Carrier, SweepArgs, SweepPreset};
+use crate::cli::{SweepArgs, SweepCarrier, SweepPreset};
 use crate::peer::request;
 use crate::printable::{Printable, tell};
 use crate::session::Stop;
@@ -41,11 +41,14 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
         let resume = if args.resume { Resume::Yes } else { Resume::No };
         sweep = sweep.resumed(file, resume)?;
     }
+    if let Some(line) = sweep.grid.left_out() {
+        tell(line);
+    }
     let stop = Stop::new();
     let bench: Box<dyn Bench> = match args.transport {
-        Carrier::Verbs => Box::new(Peer::new(&args.knobs, &common, stop.clone())?),
-        Carrier::Sim => Box::new(Simulation::new(&args.knobs, &common, stop.clone())?),
-        Carrier::Tcp => bail!(
+        SweepCarrier::Verbs => Box::new(Peer::new(&args.knobs, &common, stop.clone())?),
+        SweepCarrier::Sim => Box::new(Simulation::new(&args.knobs, &common, stop.clone())?),
+        SweepCarrier::Tcp => bail!(
             "--transport tcp: a functional check and no performance figure, so there is nothing to sweep; \
              `railscope load --transport tcp` makes it"
         ),
@@ -56,7 +59,7 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
         ended?;
         bail!("stopped before the first point was measured");
     }
-    let failed = sweep.points.iter().any(|point| !point.failures.is_empty());
+    let failed = sweep.points.iter().any(|point| point.left_out.is_some());
     let missing = sweep.missing().len();
     print(sweep, &common, args.svg.as_deref())?;
     ended?;
@@ -121,8 +124,8 @@ fn measure(bench: &dyn Bench, sweep: &mut Sweep, save: Option<&Path>) -> anyhow:
         let measured = bench.measure(&params, window).with_context(|| spot.to_string())?;
         let Some(measured) = measured else { break };
         describe(sweep, &measured)?;
-        let mut point = Point::between(spot, &measured.topology, &measured.from, &measured.to);
-        point.failures = measured.failures;
+        let point = Point::between(spot, &measured.topology, &measured.from, &measured.to);
+        let mut point = point.ended(&measured.last, measured.failures);
         point.perftest = measured.perftest;
         progress.end(&point);
         sweep.add(point);
@@ -150,7 +153,11 @@ fn describe(sweep: &mut Sweep, measured: &Measured) -> anyhow::Result<()> {
         firmware.map_or_else(|| device.clone(), |firmware| format!("{device} ({firmware})"))
     };
     let now = Where {
-        hostname: host.hostname.clone().or_else(|| Some(measured.here.clone())),
+        hostname: host
+            .hostname
+            .clone()
+            .or_else(|| Some(measured.here.clone()))
+            .filter(|name| !name.is_empty()),
         cpu_model: host.cpu_model.clone(),
         kernel: host.kernel.clone(),
         peer: measured.peer.clone(),
@@ -224,7 +231,7 @@ mod tests {
         assert_eq!((asked.grid.qps.as_slice(), asked.params.depth), ([1, 16].as_slice(), 64));
         assert_eq!((asked.window_s, asked.params.duration_s), (15.0, Some(15.0)));
         assert_eq!(sweep("").unwrap().grid.spots().len(), 22, "1K..1M with 1 and 4 queue pairs");
-        let said = sweep("--qps 1 --workers 1,2").unwrap_err().to_string();
+        let said = sweep("--qps 1 --workers 2").unwrap_err().to_string();
         assert!(said.starts_with("--workers 2 with --qps 1"), "{said}");
     }
 

@@ -63,6 +63,7 @@ struct SimRail {
     /// What the NIC had counted before the session, received and sent.
     before_bytes: [u64; 2],
     path_mtu: u64,
+    size_bytes: u64,
     legs: usize,
     is_bond: bool,
     op: LoadOp,
@@ -152,7 +153,9 @@ impl Simulated {
             let fault = setup.scenario.and_then(|scenario| scenario.fault(number));
             let mut before_bytes = None;
             let mut units = Vec::new();
-            for (worker, rates) in (0..).zip(traffic::leg_rates_gb_per_s(rail, &shares, fault)) {
+            for (worker, rates) in
+                (0..).zip(traffic::leg_rates_gb_per_s(rail, setup.size_bytes, &shares, fault))
+            {
                 let nic = Arc::new(Nic { legs: rates.iter().map(|_| NicLeg::default()).collect() });
                 let counts = Arc::new(Counts::default());
                 counts.set_phase(WorkerPhase::Warmup);
@@ -175,6 +178,7 @@ impl Simulated {
                 units,
                 before_bytes: before_bytes.unwrap_or_default(),
                 path_mtu: u64::from(rail.path_mtu.unwrap_or(4096)),
+                size_bytes: setup.size_bytes,
                 is_bond: rail.bond.is_some(),
                 op: setup.op,
                 counters: counters.iter().map(|(_, total)| Some(*total)).collect(),
@@ -304,7 +308,9 @@ impl SimRail {
             self.units.iter().map(|unit| count(&unit.nic.legs[leg]).load(Ordering::Relaxed)).sum()
         };
         let (payload, requests) = (sum(|leg| &leg.payload_bytes), sum(|leg| &leg.requests));
-        let packets = payload / self.path_mtu;
+        // a message's last packet is its own, however short it is
+        let whole = payload / self.size_bytes * self.size_bytes.div_ceil(self.path_mtu);
+        let packets = whole + payload % self.size_bytes / self.path_mtu;
         let data = payload + packets * PACKET_HEADERS;
         // what goes the other way: requests for data, or word that they came
         let (rx, tx, rx_packets, tx_packets) = match self.op {

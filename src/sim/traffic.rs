@@ -2,18 +2,24 @@
 
 use super::scenario::Fault;
 use crate::ceilings::{
-    Flow, line_goodput_gb_per_s, line_raw_gb_per_s, max_min_shares, path_payload_gb_per_s,
+    Flow, line_of_messages_gb_per_s, line_raw_gb_per_s, max_min_shares, path_payload_gb_per_s,
 };
 use probes::model::Rail;
 
 /// Payload rate of each leg of a rail whose queue pairs all go as fast as they can, GB/s, for each of the threads that
-/// have so many of the queue pairs.
-pub(super) fn leg_rates_gb_per_s(rail: &Rail, shares: &[u32], fault: Option<Fault>) -> Vec<Vec<f64>> {
+/// have so many of the queue pairs, in messages of this size.
+pub(super) fn leg_rates_gb_per_s(
+    rail: &Rail,
+    size_bytes: u64,
+    shares: &[u32],
+    fault: Option<Fault>,
+) -> Vec<Vec<f64>> {
     let qps: u32 = shares.iter().sum();
     let legs = rail.bond.as_ref().map_or(1, |bond| bond.legs.len().max(1));
     // every leg's wire, then the PCIe path they share
     let pcie = legs;
-    let mut capacities: Vec<Option<f64>> = (0..legs).map(|leg| leg_goodput_gb_per_s(rail, leg)).collect();
+    let mut capacities: Vec<Option<f64>> =
+        (0..legs).map(|leg| leg_goodput_gb_per_s(rail, leg, size_bytes)).collect();
     capacities.push(rail.pcie.as_ref().and_then(path_payload_gb_per_s));
     let leg_of = |qp: usize| if fault == Some(Fault::OneLeg) { 0 } else { qp % legs };
     let flows: Vec<Flow> =
@@ -32,13 +38,14 @@ pub(super) fn leg_rates_gb_per_s(rail: &Rail, shares: &[u32], fault: Option<Faul
 /// Whether anything is known that bounds the rail.
 pub(super) fn has_a_bound(rail: &Rail) -> bool {
     let legs = rail.bond.as_ref().map_or(1, |bond| bond.legs.len().max(1));
-    let wires = (0..legs).all(|leg| leg_goodput_gb_per_s(rail, leg).is_some_and(|rate| rate > 0.0));
+    let wires = line_raw_gb_per_s(rail).is_some_and(|rate| rate > 0.0)
+        && (0..legs).all(|leg| leg_goodput_gb_per_s(rail, leg, 1 << 20).is_some_and(|rate| rate > 0.0));
     wires || rail.pcie.as_ref().and_then(path_payload_gb_per_s).is_some()
 }
 
-/// Payload that one leg's wire can carry, GB/s; without a path MTU its raw rate.
-fn leg_goodput_gb_per_s(rail: &Rail, leg: usize) -> Option<f64> {
-    let whole = line_goodput_gb_per_s(rail).or_else(|| line_raw_gb_per_s(rail))?;
+/// Payload that one leg's wire can carry in messages of this size, GB/s; without a path MTU its raw rate.
+fn leg_goodput_gb_per_s(rail: &Rail, leg: usize, size_bytes: u64) -> Option<f64> {
+    let whole = line_of_messages_gb_per_s(rail, size_bytes)?;
     let Some(bond) = &rail.bond else { return Some(whole) };
     Some(whole * bond.legs.get(leg)?.speed_gbit_per_s? / rail.line_gbit_per_s?)
 }
@@ -53,7 +60,7 @@ mod tests {
         let topology = node::topology(Scenario::Mixed);
         let rates = |bond: u32| {
             let rail = &topology.rails[bond as usize - 1];
-            let rates = leg_rates_gb_per_s(rail, &[4], Scenario::Mixed.fault(bond)).swap_remove(0);
+            let rates = leg_rates_gb_per_s(rail, 1 << 20, &[4], Scenario::Mixed.fault(bond)).swap_remove(0);
             rates.into_iter().map(|rate| (rate * 10.0).round() / 10.0).collect::<Vec<_>>()
         };
         assert_eq!(rates(1), [24.5, 24.5]);
@@ -64,9 +71,22 @@ mod tests {
     #[test]
     fn threads_share_what_their_rail_can_do() {
         let rail = &node::topology(Scenario::Healthy).rails[0];
-        let rates = leg_rates_gb_per_s(rail, &[3, 1], None);
+        let rates = leg_rates_gb_per_s(rail, 1 << 20, &[3, 1], None);
         let whole: f64 = rates.iter().flatten().sum();
         assert_eq!((whole * 10.0).round() / 10.0, 49.0);
         assert!(rates[0].iter().sum::<f64>() > 2.9 * rates[1].iter().sum::<f64>());
+    }
+
+    #[test]
+    fn small_messages_pay_for_their_headers() {
+        let rail = &node::topology(Scenario::Healthy).rails[0];
+        let of =
+            |size_bytes| -> f64 { leg_rates_gb_per_s(rail, size_bytes, &[4], None).iter().flatten().sum() };
+        let ceiling =
+            |size_bytes| crate::ceilings::line_goodput_of_messages_gb_per_s(rail, size_bytes).unwrap();
+        for size_bytes in [1, 64, 1024, 1 << 20] {
+            assert!(of(size_bytes) <= ceiling(size_bytes) * 1.000_001, "{size_bytes}: {}", of(size_bytes));
+        }
+        assert!(of(64) < 0.5 * of(1 << 20));
     }
 }

@@ -2,14 +2,15 @@
 
 use super::grid::Spot;
 use super::row::{RailPoint, Row};
-use crate::ceilings::{line_goodput_of_messages_gb_per_s, path_payload_gb_per_s};
+use crate::ceilings::{line_of_messages_gb_per_s, path_payload_gb_per_s};
 use crate::settings::Size;
 use probes::model::{LoadOp, Rail};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 
 /// Share of a ceiling from which on it is what bounds.
 const AT_CEILING: f64 = 0.95;
+/// A rate that much above a ceiling is no rate of that wire or path.
+const BEYOND_CEILING: f64 = 1.02;
 /// The same of the READ window, whose round trip was measured without other traffic.
 const AT_WINDOW: f64 = 0.9;
 /// A rate that much above the window shows that the round trip was measured with something else in its way.
@@ -22,7 +23,8 @@ const BUSY: f64 = 0.9;
 /// What bounds a point.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
-    /// `rate` (the one asked for), `link`, `pcie`, `read-window`, `posting-core`, `mixed` (rails differ) or `unknown`.
+    /// `rate` (the one asked for), `link`, `pcie`, `read-window`, `posting-core`, `mixed` (rails differ),
+    /// `implausible` (more than a ceiling) or `unknown`.
     pub by: String,
     /// The figures that say so, or what is not known.
     pub because: String,
@@ -60,9 +62,9 @@ impl Bound {
     #[must_use]
     pub fn of(rail: &Rail, spot: Spot, terms: Terms, row: &Row) -> Self {
         let Some(rate) = row.gb_per_s.filter(|rate| *rate > 0.0) else {
-            return Self::unknown("nothing was moved");
+            return Self::unknown("no message was completed");
         };
-        let line = line_goodput_of_messages_gb_per_s(rail, spot.size_bytes);
+        let line = line_of_messages_gb_per_s(rail, spot.size_bytes);
         let pcie = rail.pcie.as_ref().and_then(path_payload_gb_per_s);
         let window = match terms.window_gb_per_s(spot) {
             Ok(window) if rate > BEYOND_WINDOW * window => {
@@ -72,6 +74,19 @@ impl Bound {
         };
         let size = Size(spot.size_bytes);
         let reached = |ceiling: Option<f64>, share: f64| ceiling.filter(|ceiling| rate >= share * ceiling);
+        for (ceiling, carrier) in [
+            (line, format!("the wire carries in messages of {size}")),
+            (pcie, "the PCIe path carries".to_owned()),
+        ] {
+            if let Some(ceiling) = ceiling.filter(|ceiling| rate > BEYOND_CEILING * ceiling) {
+                return Self::new(
+                    "implausible",
+                    format!(
+                        "{rate:.2} GB/s are more than the {ceiling:.2} {carrier}: a measurement error or no NIC"
+                    ),
+                );
+            }
+        }
         if let Some(most) = reached(terms.rate_gb_per_s, AT_CEILING) {
             return Self::new("rate", format!("{rate:.2} of the {most:.2} GB/s that --rate asks for"));
         }
@@ -130,20 +145,25 @@ impl Bound {
         Self::new("unknown", because.to_owned())
     }
 
-    /// Of all rails together: what bounds each of them, where that is the same.
+    /// Of all rails together: each rail's own figures, rails with the same ones named together.
     #[must_use]
     pub fn of_all(rails: &[RailPoint]) -> Self {
-        let Some(first) = rails.first() else { return Self::unknown("no rail was measured") };
-        let kinds: BTreeSet<&str> = rails.iter().map(|rail| rail.bound.by.as_str()).collect();
-        if kinds.len() == 1 {
-            let each = if rails.len() > 1 { format!("{}: ", first.device) } else { String::new() };
-            return Self::new(&first.bound.by, format!("{each}{}", first.bound.because));
+        let Some(first) = rails.first() else { return Self::unknown("no rail ran through the whole window") };
+        let mut alike: Vec<(&Self, Vec<&str>)> = Vec::new();
+        for rail in rails {
+            match alike.iter_mut().find(|(bound, _)| **bound == rail.bound) {
+                Some((_, devices)) => devices.push(&rail.device),
+                None => alike.push((&rail.bound, vec![&rail.device])),
+            }
         }
-        let named = kinds.iter().map(|kind| {
-            let devices = rails.iter().filter(|rail| rail.bound.by == *kind).map(|rail| rail.device.as_str());
-            format!("{kind} {}", devices.collect::<Vec<_>>().join(" "))
-        });
-        Self::new("mixed", named.collect::<Vec<_>>().join("; "))
+        let is_mixed = rails.iter().any(|rail| rail.bound.by != first.bound.by);
+        let words = |(bound, devices): &(&Self, Vec<&str>)| {
+            let kind = if is_mixed { format!("{} ", bound.by) } else { String::new() };
+            let devices = if rails.len() > 1 { format!("{}: ", devices.join(" ")) } else { String::new() };
+            format!("{kind}{devices}{}", bound.because)
+        };
+        let because = alike.iter().map(words).collect::<Vec<_>>().join("; ");
+        Self::new(if is_mixed { "mixed" } else { &first.bound.by }, because)
     }
 }
 
@@ -233,14 +253,29 @@ mod tests {
     }
 
     #[test]
-    fn rails_that_differ_are_named() {
-        let rail = |device: &str, by: &str| RailPoint {
+    fn each_rail_has_its_own_figures_and_those_alike_are_named_together() {
+        let rail = |device: &str, by: &str, because: &str| RailPoint {
             device: device.to_owned(),
-            bound: Bound { by: by.to_owned(), because: "why".to_owned() },
+            bound: Bound { by: by.to_owned(), because: because.to_owned() },
             ..RailPoint::default()
         };
-        let all = Bound::of_all(&[rail("a", "link"), rail("b", "unknown"), rail("c", "link")]);
-        assert_eq!((all.by.as_str(), all.because.as_str()), ("mixed", "link a c; unknown b"));
-        assert_eq!(Bound::of_all(&[rail("a", "link")]).because, "why");
+        let of = |rails: &[RailPoint]| {
+            let all = Bound::of_all(rails);
+            format!("{}: {}", all.by, all.because)
+        };
+        let (a, b, c) =
+            (rail("a", "link", "48 of 49"), rail("b", "unknown", "why"), rail("c", "link", "48 of 49"));
+        assert_eq!(of(&[a.clone(), b, c.clone()]), "mixed: link a c: 48 of 49; unknown b: why");
+        assert_eq!(of(&[a.clone(), rail("d", "link", "47 of 49"), c]), "link: a c: 48 of 49; d: 47 of 49");
+        assert_eq!(of(&[a]), "link: 48 of 49");
+    }
+
+    #[test]
+    fn more_than_a_wire_carries_is_no_link() {
+        let found = bound(305_789.13, 1 << 20, 0.5, None);
+        let expected = "305789.13 GB/s are more than the 49.02 the wire carries in messages of 1M: a measurement error or \
+                        no NIC";
+        assert_eq!((found.by.as_str(), found.because.as_str()), ("implausible", expected));
+        assert_eq!(bound(49.4, 1 << 20, 0.5, None).by, "link", "within what a measurement may be off");
     }
 }

@@ -62,7 +62,7 @@ impl Grid {
     ///
     /// # Errors
     ///
-    /// In words: more threads than queue pairs somewhere, or more points than anybody waits for.
+    /// In words: more threads than queue pairs everywhere, or more points than anybody waits for.
     pub fn new(sizes: &Sizes, qps: &[u32], workers: &[u32]) -> Result<Self, String> {
         let rising = |values: &[u32]| {
             let mut values = values.to_vec();
@@ -72,11 +72,11 @@ impl Grid {
         };
         let sizes_bytes = sizes.0.iter().map(|size| size.0).collect();
         let grid = Self { sizes_bytes, qps: rising(qps), workers: rising(workers) };
-        if let (Some(fewest), Some(most)) = (grid.qps.first(), grid.workers.last())
-            && fewest < most
+        if let (Some(most), Some(fewest)) = (grid.qps.last(), grid.workers.first())
+            && most < fewest
         {
             return Err(format!(
-                "--workers {most} with --qps {fewest}: threads share the queue pairs of a rail, so each needs one; \
+                "--workers {fewest} with --qps {most}: threads share the queue pairs of a rail, so each needs one; \
                  ask for fewer threads or more queue pairs"
             ));
         }
@@ -89,17 +89,41 @@ impl Grid {
         }
     }
 
-    /// All points in the order in which they are made: one curve after the other, sizes rising.
+    /// All points in the order in which they are made: one curve after the other, sizes rising; without those of more
+    /// threads than queue pairs.
     #[must_use]
     pub fn spots(&self) -> Vec<Spot> {
         let mut spots = Vec::new();
         for &workers in &self.workers {
             for &qps in &self.qps {
+                if !has_a_queue_pair_each(workers, qps) {
+                    continue;
+                }
                 spots.extend(self.sizes_bytes.iter().map(|&size_bytes| Spot { size_bytes, qps, workers }));
             }
         }
         spots
     }
+
+    /// Curves of more threads than queue pairs, which cannot be made, in one line; `None` without one.
+    #[must_use]
+    pub fn left_out(&self) -> Option<String> {
+        let all = self.workers.iter().flat_map(|workers| self.qps.iter().map(move |qps| (*workers, *qps)));
+        let left_out: Vec<String> = all
+            .filter(|(workers, qps)| !has_a_queue_pair_each(*workers, *qps))
+            .map(|(workers, qps)| format!("--workers {workers} with --qps {qps}"))
+            .collect();
+        (!left_out.is_empty()).then(|| {
+            format!(
+                "left out: {}: threads share the queue pairs of a rail, so each needs one",
+                left_out.join(", ")
+            )
+        })
+    }
+}
+
+fn has_a_queue_pair_each(workers: u32, qps: u32) -> bool {
+    workers <= qps
 }
 
 #[cfg(test)]
@@ -129,9 +153,19 @@ mod tests {
 
     #[test]
     fn more_threads_than_queue_pairs_are_refused_before_anything_is_opened() {
-        let said = Grid::new(&"1K".parse().unwrap(), &[1, 4], &[1, 2]).unwrap_err();
+        let said = Grid::new(&"1K".parse().unwrap(), &[1], &[2, 4]).unwrap_err();
         assert!(said.starts_with("--workers 2 with --qps 1: threads share"), "{said}");
         let said = Grid::new(&"1..2G".parse().unwrap(), &(1..=200).collect::<Vec<_>>(), &[1]).unwrap_err();
         assert!(said.starts_with("6400 points: a sweep has 4096 at most"), "{said}");
+    }
+
+    #[test]
+    fn the_one_cell_that_cannot_be_is_left_out_and_said() {
+        let grid = Grid::new(&"1K".parse().unwrap(), &[1, 4], &[1, 2]).unwrap();
+        let cells: Vec<_> = grid.spots().iter().map(|spot| (spot.workers, spot.qps)).collect();
+        assert_eq!(cells, [(1, 1), (1, 4), (2, 4)]);
+        let said = grid.left_out().unwrap();
+        assert!(said.starts_with("left out: --workers 2 with --qps 1: threads share"), "{said}");
+        assert_eq!(Grid::new(&"1K".parse().unwrap(), &[4], &[1, 2]).unwrap().left_out(), None);
     }
 }

@@ -5,7 +5,7 @@ use super::grid::Spot;
 use crate::report::PerfRow;
 use crate::rules::fabric::names;
 use crate::timeline::{Done, Reading, growth};
-use probes::model::{Frame, LoadOp, Rail, RailId, Topology, WorkerPhase};
+use probes::model::{Frame, Load, LoadOp, Rail, RailId, Topology, WorkerFrame, WorkerPhase};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -74,7 +74,13 @@ pub struct Point {
     pub bound: Bound,
     /// Rail by rail.
     pub rails: Vec<RailPoint>,
-    /// Error completions by status.
+    /// Why it is in no statement: `null` of a good point; else what failed, or that something was opened anew meanwhile.
+    #[serde(default)]
+    pub left_out: Option<String>,
+    /// What its rates are not: `simulated`, `loopback, not fabric` or `functional check`; null of a figure of the fabric.
+    #[serde(default)]
+    pub caveat: Option<String>,
+    /// Error completions by status, what the check of the data at the end found (`DATA_MISMATCH`) among them.
     pub errors: BTreeMap<String, u64>,
     /// Why rails failed, one line each.
     pub failures: Vec<String>,
@@ -118,11 +124,62 @@ impl Point {
             point.all = Row::of(done, *threads, *nic, gaps).without_polls_if(is_simulated);
         }
         point.bound = Bound::of_all(&point.rails);
-        for (status, count) in to.workers.iter().flat_map(|worker| &worker.errors) {
-            let sum: &mut u64 = point.errors.entry(status.clone()).or_default();
+        point.caveat = to.load.as_deref().and_then(caveat).map(str::to_owned);
+        point.left_out = point.fault(topology, from, to);
+        point.ended(&to.workers, Vec::new())
+    }
+
+    /// What went wrong in the window, as far as its two ends tell.
+    fn fault(&self, topology: &Topology, from: &Frame, to: &Frame) -> Option<String> {
+        let pairs = || from.workers.iter().zip(&to.workers);
+        let name = |rail: Option<RailId>| {
+            rail.and_then(|id| topology.rails.get(id.0)).map_or("a rail", |rail| rail.device.as_str())
+        };
+        if let Some((_, failed)) = pairs().find(|(_, now)| now.phase == WorkerPhase::Failed) {
+            return Some(format!("{} failed", name(failed.rail)));
+        }
+        let restarted = pairs().find(|(then, now)| now.restarts > then.restarts);
+        if let Some((_, now)) = restarted {
+            return Some(format!("{} was opened anew meanwhile", name(now.rail)));
+        }
+        if self.rails.is_empty() {
+            return Some("no rail ran through the whole window".to_owned());
+        }
+        let idle = self.rails.iter().find(|rail| rail.row.gb_per_s.is_none())?;
+        Some(format!("no message was completed on {}", idle.device))
+    }
+
+    /// The same with what was known when the load had come to its end, its data checked: what the threads counted then,
+    /// and why rails failed.
+    #[must_use]
+    pub fn ended(mut self, workers: &[WorkerFrame], failures: Vec<String>) -> Self {
+        self.errors.clear();
+        for (status, count) in workers.iter().flat_map(|worker| &worker.errors) {
+            let sum: &mut u64 = self.errors.entry(status.clone()).or_default();
             *sum = sum.saturating_add(*count);
         }
-        point
+        self.failures = failures;
+        if self.errors.contains_key("DATA_MISMATCH") {
+            self.left_out = Some("DATA_MISMATCH".to_owned());
+        } else if !self.failures.is_empty() {
+            self.left_out.get_or_insert_with(|| "a rail failed".to_owned());
+        }
+        self
+    }
+
+    /// Its rate, Gb/s; `None` of a point that is in no statement.
+    #[must_use]
+    pub fn good_gbit_per_s(&self) -> Option<f64> {
+        self.all.gbit_per_s.filter(|_| self.left_out.is_none())
+    }
+}
+
+/// What the rates of a load are not, if they are no figure of the fabric.
+fn caveat(load: &Load) -> Option<&'static str> {
+    match load.transport.as_deref() {
+        Some("sim") => Some("simulated"),
+        _ if load.is_functional_check() => Some("functional check"),
+        _ => load.loopback.then_some("loopback, not fabric"),
     }
 }
 
@@ -144,16 +201,17 @@ fn done(rail: RailId, from: &Frame, to: &Frame) -> Option<(Done, u32)> {
 }
 
 impl Row {
-    /// The figures of what `threads` did.
+    /// The figures of what `threads` did; without a completed message there is no rate.
     #[must_use]
     pub fn of(done: &Done, threads: u32, nic: Nic, gaps: &BTreeMap<String, String>) -> Self {
         let per_ns = |count: u64| (done.ns > 0).then(|| count as f64 / done.ns as f64);
+        let rate = |count: u64| per_ns(count).filter(|_| done.operations > 0);
         let found = done.polls.saturating_sub(done.empty_polls);
         let on_cpu = done.perf.on_cpu_ns.zip(per_ns(1));
         Self {
-            gbit_per_s: per_ns(done.bytes).map(|rate| rate * 8.0),
-            gb_per_s: per_ns(done.bytes),
-            mpps: per_ns(done.operations).map(|rate| rate * 1e3),
+            gbit_per_s: rate(done.bytes).map(|rate| rate * 8.0),
+            gb_per_s: rate(done.bytes),
+            mpps: rate(done.operations).map(|rate| rate * 1e3),
             empty_poll_share: done.empty_poll_share(),
             completions_per_poll: (found > 0).then(|| done.operations as f64 / found as f64),
             busy_share: on_cpu.map(|(on_cpu, per_ns)| on_cpu as f64 * per_ns / f64::from(threads.max(1))),
@@ -207,7 +265,10 @@ impl Nic {
 mod tests {
     use super::Point;
     use crate::sweep::grid::Spot;
-    use probes::model::{Frame, PerfFrame, Rail, RailFrame, RailId, Topology, WorkerFrame, WorkerPhase};
+    use probes::model::{
+        Frame, Load, PerfFrame, Rail, RailFrame, RailId, Topology, WorkerFrame, WorkerPhase,
+    };
+    use std::sync::Arc;
 
     const SPOT: Spot = Spot { size_bytes: 4096, qps: 4, workers: 1 };
 
@@ -262,5 +323,51 @@ mod tests {
         let point = Point::between(SPOT, &topology(), &from, &to);
         assert_eq!(point.rails.len(), 1);
         assert_eq!(point.all.gb_per_s, point.rails[0].row.gb_per_s);
+        assert_eq!(point.left_out.as_deref(), Some("mlx5_1 failed"));
+        assert_eq!(point.good_gbit_per_s(), None);
+    }
+
+    #[test]
+    fn a_window_in_which_nothing_completed_has_no_rate() {
+        let (from, to) = (frame(0, 1000, Vec::new()), frame(10, 1000, Vec::new()));
+        let point = Point::between(SPOT, &topology(), &from, &to);
+        assert_eq!((point.all.gbit_per_s, point.all.gb_per_s, point.all.mpps), (None, None, None));
+        assert_eq!(point.left_out.as_deref(), Some("no message was completed on mlx5_0"));
+        assert!(point.bound.because.ends_with("no message was completed"), "{:?}", point.bound);
+    }
+
+    #[test]
+    fn a_restart_in_the_window_leaves_the_point_out_of_statements() {
+        let (from, mut to) = (frame(0, 0, Vec::new()), frame(10, 1000, Vec::new()));
+        to.workers[0].restarts = 1;
+        let point = Point::between(SPOT, &topology(), &from, &to);
+        assert_eq!(point.left_out.as_deref(), Some("mlx5_0 was opened anew meanwhile"));
+    }
+
+    #[test]
+    fn what_the_check_of_the_data_finds_after_the_window_counts() {
+        let (from, to) = (frame(0, 0, Vec::new()), frame(10, 1000, Vec::new()));
+        let good = Point::between(SPOT, &topology(), &from, &to);
+        assert_eq!((good.left_out.as_deref(), good.failures.len()), (None, 0));
+        let mut end = to.workers.clone();
+        end[1].errors.insert("DATA_MISMATCH".to_owned(), 3);
+        let point = good.ended(&end, vec!["mlx5_1: 3 messages".to_owned()]);
+        assert_eq!(point.errors["DATA_MISMATCH"], 3);
+        assert_eq!(point.left_out.as_deref(), Some("DATA_MISMATCH"));
+        assert_eq!(point.failures, ["mlx5_1: 3 messages"]);
+    }
+
+    #[test]
+    fn what_is_no_figure_of_the_fabric_is_said_at_the_point() {
+        let caveat = |load: Load| {
+            let mut to = frame(10, 1000, Vec::new());
+            to.load = Some(Arc::new(load));
+            Point::between(SPOT, &topology(), &frame(0, 0, Vec::new()), &to).caveat
+        };
+        let over = |transport: &str| Load { transport: Some(transport.to_owned()), ..Load::default() };
+        assert_eq!(caveat(over("sim")).as_deref(), Some("simulated"));
+        assert_eq!(caveat(over("tcp")).as_deref(), Some("functional check"));
+        assert_eq!(caveat(Load { loopback: true, ..over("verbs") }).as_deref(), Some("loopback, not fabric"));
+        assert_eq!(caveat(over("verbs")), None);
     }
 }

@@ -39,7 +39,7 @@ pub struct Sweep {
     pub points: Vec<Point>,
     /// Why a counter is not there, by its name.
     pub unavailable: BTreeMap<String, String>,
-    /// What the points amount to, in words; made anew whenever it is printed.
+    /// What the points amount to, in words; made anew whenever it is printed or saved.
     #[serde(default)]
     pub statements: Vec<String>,
 }
@@ -161,7 +161,7 @@ impl Sweep {
         let bytes = bounded::read(path, MOST_FILE_BYTES)
             .map_err(|cause| SavedError::File { path: path.to_owned(), cause })?;
         let no_sweep = |cause: String| SavedError::NoSweep { path: path.to_owned(), cause };
-        let saved: Self = serde_json::from_slice(&bytes).map_err(|error| no_sweep(error.to_string()))?;
+        let mut saved: Self = serde_json::from_slice(&bytes).map_err(|error| no_sweep(error.to_string()))?;
         if saved.schema != SCHEMA {
             return Err(no_sweep(format!("its schema is `{}`, not {SCHEMA}", saved.schema)));
         }
@@ -169,6 +169,8 @@ impl Sweep {
         if !differences.is_empty() {
             return Err(SavedError::Differs { path: path.to_owned(), differences });
         }
+        // what failed is measured again
+        saved.points.retain(|point| point.left_out.is_none());
         Ok(saved)
     }
 
@@ -190,7 +192,7 @@ impl Sweep {
         differ.map(|(name, value)| format!("{name} {} there, {value} now", theirs[name])).collect()
     }
 
-    /// Puts it into the file, whole or not at all.
+    /// Puts it into the file, whole or not at all: the object that `--json` prints.
     ///
     /// # Errors
     ///
@@ -202,7 +204,7 @@ impl Sweep {
         let new = path.with_file_name(name);
         let write = || -> io::Result<()> {
             let mut file = File::create(&new)?;
-            serde_json::to_writer_pretty(&mut file, self)?;
+            serde_json::to_writer_pretty(&mut file, &self.clone().with_statements())?;
             file.write_all(b"\n")?;
             file.sync_all()?;
             fs::rename(&new, path)
@@ -244,11 +246,24 @@ mod tests {
             begun.add(point);
             begun.save(&path).unwrap();
         }
+        let begun = begun.with_statements();
+        assert!(!begun.statements.is_empty(), "the file is what --json prints");
         let resumed = sweep().resumed(&path, Resume::Yes).unwrap();
         assert_eq!(resumed, begun, "to the last bit");
         assert_eq!(resumed.points[0].spot, spots[0], "in the order of the grid");
         assert_eq!(resumed.missing(), [spots[1], spots[2], spots[4], spots[5]]);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+    }
+
+    #[test]
+    fn a_point_that_failed_is_measured_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sweep.json");
+        let mut begun = sweep();
+        let spot = begun.grid.spots()[0];
+        begun.add(Point { spot, left_out: Some("mlx5_0 failed".to_owned()), ..Point::default() });
+        begun.save(&path).unwrap();
+        assert_eq!(sweep().resumed(&path, Resume::Yes).unwrap().missing().len(), 6);
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub struct Curve {
     pub workers: u32,
     /// What it is called: `4 QPs`, or `4 QPs, 2 workers` where threads differ too.
     pub name: String,
-    /// Size in bytes and Gb/s, sizes rising; points without a rate are left out.
+    /// Size in bytes and Gb/s, sizes rising; points without a rate, and those with a failed rail or a restart, are left out.
     pub rates: Vec<(u64, f64)>,
 }
 
@@ -33,7 +33,7 @@ pub fn curves(sweep: &Sweep) -> Vec<Curve> {
     for &workers in &sweep.grid.workers {
         for &qps in &sweep.grid.qps {
             let points = sweep.curve(qps, workers);
-            let rate = |point: &&Point| Some((point.spot.size_bytes, point.all.gbit_per_s?));
+            let rate = |point: &&Point| Some((point.spot.size_bytes, point.good_gbit_per_s()?));
             let rates: Vec<_> = points.iter().filter_map(rate).collect();
             let mut name = if qps == 1 { "1 QP".to_owned() } else { format!("{qps} QPs") };
             if sweep.grid.workers.len() > 1 {
@@ -100,7 +100,7 @@ fn shape(curve: &Curve) -> Vec<String> {
             100.0 * (highest - lowest) / mean,
             flat.len()
         ));
-    } else {
+    } else if rates.len() >= FEWEST_FLAT {
         let last = Size(rates.last().map_or(0, |(size, _)| *size));
         let flat = 100.0 * FLAT;
         lines.push(format!(
@@ -129,20 +129,27 @@ fn difference(base: &Curve, other: &Curve) -> Option<String> {
     let both: Vec<(u64, f64)> = both.collect();
     let (size, most) = both.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
     let each: Vec<String> =
-        both.iter().map(|(size, percent)| format!("{} {percent:+.1}", Size(*size))).collect();
+        both.iter().map(|(size, percent)| format!("{} {}", Size(*size), signed(*percent))).collect();
     Some(format!(
-        "{} against {}, in %: {}; the most {most:+.1} % at {}",
+        "{} against {}, in %: {}; the most {} % at {}",
         other.name,
         base.name,
         each.join(", "),
+        signed(*most),
         Size(*size)
     ))
+}
+
+/// `+1.2`; what rounds to nothing is `+0.0`, never `-0.0`.
+fn signed(percent: f64) -> String {
+    let percent = if percent.abs() < 0.05 { 0.0 } else { percent };
+    format!("{percent:+.1}")
 }
 
 /// Whether messages and bytes tell the same.
 fn consistency(sweep: &Sweep) -> Option<String> {
     let off = |point: &Point| {
-        let (gbit, mpps) = (point.all.gbit_per_s?, point.all.mpps.filter(|mpps| *mpps > 0.0)?);
+        let (gbit, mpps) = (point.good_gbit_per_s()?, point.all.mpps.filter(|mpps| *mpps > 0.0)?);
         let from_messages = mpps * 8.0 * point.spot.size_bytes as f64 / 1e3;
         Some((gbit / from_messages - 1.0).abs())
     };
@@ -160,15 +167,16 @@ fn consistency(sweep: &Sweep) -> Option<String> {
 /// Completion moderation, which makes curves of other tools bend where nothing else changes.
 fn moderation(sweep: &Sweep) -> String {
     let (chain, signal) = sweep.params.chain_and_signal();
+    let every = if signal == 1 { "every request".to_owned() } else { format!("every {signal} requests") };
     format!(
-        "Completion moderation is the same at every size: one completion is asked for every {signal} requests, chains \
+        "Completion moderation is the same at every size: one completion is asked for {every}, chains \
          are {chain} long. perftest changes its own above 8 KiB, from 100 to 1, unless -Q is given"
     )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Curve, consistency, curves, difference, plateau, shape, statements};
+    use super::{Curve, consistency, curves, difference, moderation, plateau, shape, signed, statements};
     use crate::sweep::grid::Grid;
     use crate::sweep::row::Point;
     use crate::sweep::saved::Sweep;
@@ -225,6 +233,33 @@ mod tests {
         assert_eq!(lines[2], "1 QP: not flat up to 8K: no 3 sizes at its end within 5 %");
         assert_eq!(shape(&curve(&[40.0])), ["1 QP: 40.00 Gb/s at 1K, the only point"]);
         assert_eq!(shape(&curve(&[])), Vec::<String>::new());
+    }
+
+    #[test]
+    fn two_sizes_are_said_to_be_neither_flat_nor_not() {
+        let curve =
+            Curve { qps: 1, workers: 1, name: "1 QP".to_owned(), rates: vec![(1024, 40.0), (2048, 41.0)] };
+        assert_eq!(shape(&curve).len(), 1, "{:?}", shape(&curve));
+    }
+
+    #[test]
+    fn a_point_that_failed_is_no_trough() {
+        let mut odd = sweep();
+        odd.points[4].left_out = Some("mlx5_0 failed".to_owned());
+        let lines = statements(&odd);
+        assert!(lines[0].contains("trough 50.20 Gb/s at 1K"), "{lines:?}");
+        for point in &mut odd.points {
+            point.all.gbit_per_s = None;
+        }
+        assert!(!statements(&odd).iter().any(|line| line.contains("NaN") || line.contains("peak")));
+    }
+
+    #[test]
+    fn what_rounds_to_nothing_has_no_minus_and_one_request_is_one() {
+        assert_eq!([signed(-0.01), signed(0.0), signed(-0.06)], ["+0.0", "+0.0", "-0.1"]);
+        let params = Params { cq_mod: Some(1), chain: Some(1), ..Params::default() };
+        let said = moderation(&Sweep { params, ..Sweep::default() });
+        assert!(said.contains("asked for every request, chains"), "{said}");
     }
 
     #[test]

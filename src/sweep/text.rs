@@ -65,7 +65,7 @@ impl Display for Text<'_> {
             writeln!(f, "{line}")?;
         }
         writeln!(f)?;
-        table(f, sweep, &RATES, "  bound", |point| format!("  {}", point.bound.by))?;
+        table(f, sweep, &RATES, "  bound", verdict)?;
         writeln!(f, "\ncache and TLB: references, and misses")?;
         table(f, sweep, &MISSES, "", |_| String::new())?;
         writeln!(f, "\nkernel, and what the NICs counted")?;
@@ -99,7 +99,7 @@ pub fn headings(sweep: &Sweep) -> Vec<String> {
         LoadOp::Read => "READ",
         LoadOp::Write => "WRITE",
     };
-    let name = host.hostname.as_deref().unwrap_or("a host without a name");
+    let name = host.hostname.as_deref().filter(|name| !name.is_empty()).unwrap_or("a host without a name");
     let rails = match host.rails.len() {
         1 => format!("1 rail: {}", host.rails[0]),
         n => format!("{n} rails: {}", host.rails.join(", ")),
@@ -149,7 +149,7 @@ fn table(
 ) -> fmt::Result {
     write!(f, "{:>6} {:>4} {:>3}", "size", "QPs", "wk")?;
     for Column { name, width, .. } in columns {
-        write!(f, "{name:>width$}")?;
+        write!(f, " {name:>w$}", w = width - 1)?;
     }
     writeln!(f, "{last}")?;
     for point in &sweep.points {
@@ -164,7 +164,8 @@ fn table(
 fn cells(f: &mut Formatter<'_>, columns: &[Column], row: &Row) -> fmt::Result {
     for Column { width, of, .. } in columns {
         let cell = of(row);
-        write!(f, "{:>width$}", cell.as_deref().unwrap_or(NOT_THERE))?;
+        // a cell that is wider than its column is still one of its own
+        write!(f, " {:>w$}", cell.as_deref().unwrap_or(NOT_THERE), w = width - 1)?;
     }
     Ok(())
 }
@@ -212,7 +213,7 @@ fn by_rail(f: &mut Formatter<'_>, sweep: &Sweep) -> fmt::Result {
     let wide = wide.unwrap_or(0);
     write!(f, "{:>6} {:>4} {:>3}  {:wide$}", "size", "QPs", "wk", "rail")?;
     for Column { name, width, .. } in &RATES[..6] {
-        write!(f, "{name:>width$}")?;
+        write!(f, " {name:>w$}", w = width - 1)?;
     }
     writeln!(f, "  bound")?;
     for point in &sweep.points {
@@ -221,7 +222,7 @@ fn by_rail(f: &mut Formatter<'_>, sweep: &Sweep) -> fmt::Result {
             let size = Size(of.size_bytes).to_string();
             write!(f, "{size:>6} {:>4} {:>3}  {:wide$}", of.qps, of.workers, rail.device)?;
             cells(f, &RATES[..6], &rail.row)?;
-            writeln!(f, "  {}", rail.bound.by)?;
+            writeln!(f, "  {}{}", rail.bound.by, caveat(point))?;
         }
     }
     Ok(())
@@ -230,7 +231,7 @@ fn by_rail(f: &mut Formatter<'_>, sweep: &Sweep) -> fmt::Result {
 fn bounds(f: &mut Formatter<'_>, sweep: &Sweep) -> fmt::Result {
     writeln!(f, "\nwhat bounds each point, and why")?;
     for point in &sweep.points {
-        writeln!(f, "  {}: {}: {}", spot(point), point.bound.by, point.bound.because)?;
+        writeln!(f, "  {}: {}: {}{}", spot(point), point.bound.by, point.bound.because, caveat(point))?;
     }
     Ok(())
 }
@@ -252,6 +253,17 @@ fn perftest(f: &mut Formatter<'_>, sweep: &Sweep) -> fmt::Result {
         }
     }
     Ok(())
+}
+
+/// `  link`, with what the rates are not and why the point is left out of the statements.
+fn verdict(point: &Point) -> String {
+    let left_out = point.left_out.as_ref().map_or(String::new(), |why| format!("; LEFT OUT: {why}"));
+    format!("  {}{}{left_out}", point.bound.by, caveat(point))
+}
+
+/// `; simulated`: what the rates of the point are not.
+fn caveat(point: &Point) -> String {
+    point.caveat.as_ref().map_or(String::new(), |caveat| format!("; {caveat}"))
 }
 
 /// `4K, 1 QP`: which point it is.
@@ -343,6 +355,33 @@ mod tests {
         assert!(text.contains("n/a: ECN/CNP, rx pause, tx pause: these NICs have no"), "{text}");
         assert_eq!(count(None), None);
         assert_eq!(count(Some(0)).as_deref(), Some("0"), "a counter that is there and did not move");
+    }
+
+    #[test]
+    fn a_row_says_that_it_is_left_out_and_what_it_is_not() {
+        let mut sweep = sweep();
+        sweep.points[0].left_out = Some("DATA_MISMATCH".to_owned());
+        sweep.points[1].caveat = Some("loopback, not fabric".to_owned());
+        let text = Text(&sweep).to_string();
+        let rows: Vec<&str> = text.lines().filter(|line| line.contains("  unknown")).collect();
+        assert!(rows[0].ends_with("  unknown; LEFT OUT: DATA_MISMATCH"), "{text}");
+        assert!(rows[1].ends_with("  unknown; loopback, not fabric"), "{text}");
+    }
+
+    #[test]
+    fn wide_figures_do_not_run_into_each_other() {
+        let mut sweep = sweep();
+        sweep.points[0].all.gbit_per_s = Some(2_446_313.386_73);
+        sweep.points[0].all.gb_per_s = Some(305_789.173_37);
+        let text = Text(&sweep).to_string();
+        assert!(text.contains("2446313.39 305789.173 "), "{text}");
+    }
+
+    #[test]
+    fn a_host_without_a_name_is_said() {
+        let mut sweep = sweep();
+        (sweep.host.hostname, sweep.host.peer) = (Some(String::new()), None);
+        assert!(Text(&sweep).to_string().starts_with("sweep of READ on a host without a name\n"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::settings::Common;
 use anyhow::{Context, bail};
 use probes::counters::Sampler;
 use probes::load::{Params, RunningLoad};
-use probes::model::{Frame, Topology, WorkerPhase};
+use probes::model::{Frame, Topology, WorkerFrame, WorkerPhase};
 use probes::root::Root;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -19,6 +19,9 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(2);
 /// The engine's own end lies so far behind ours: it only ends a load that nobody attends to.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// A check of the data takes no longer, the peer's answer included.
+const AT_REST: Duration = Duration::from_secs(60);
 
 /// Where all points are measured.
 pub(super) trait Bench {
@@ -47,6 +50,8 @@ pub(super) struct Measured {
     pub(super) topology: Topology,
     pub(super) from: Frame,
     pub(super) to: Frame,
+    /// What the threads had counted when all were at rest and their data checked.
+    pub(super) last: Vec<WorkerFrame>,
     pub(super) here: String,
     /// `None` in a simulation.
     pub(super) peer: Option<String>,
@@ -115,7 +120,13 @@ impl Bench for Peer {
         let mut both_ends = Samples { root: &self.root, sampler, load: &*load, began: Instant::now() };
         connected.go();
         let both = self.both(&mut both_ends, Duration::try_from_secs_f64(params.warmup_s)?, window);
-        let failures = both_ends.load.failures();
+        // what comes last counts too: the check of the data, and rails that fail while they come to rest
+        let (last, failures) = at_its_end(&*load, &self.stop, AT_REST);
+        let both = both.or_else(|| {
+            // rails that failed all are a point too, one without a rate
+            let frame = both_ends.take();
+            (!failures.is_empty()).then(|| (frame.clone(), frame))
+        });
         drop(load);
         let perftest = words(&mut connected, window);
         let (here, peer) = (self.end.me.host.clone(), Some(connected.agreed.peer.host.clone()));
@@ -128,18 +139,22 @@ impl Bench for Peer {
             Ended::There(reason) => bail!("ended by the peer: {reason}"),
             Ended::Here => {}
         }
-        let Some((from, to)) = both else {
-            bail!(
-                "{}",
-                if failures.is_empty() {
-                    "no rail got to its measured time".to_owned()
-                } else {
-                    failures.join("\n")
-                }
-            );
-        };
-        Ok(Some(Measured { topology, from, to, here, peer, perftest, failures }))
+        let (from, to) = both.context("no rail got to its measured time")?;
+        Ok(Some(Measured { topology, from, to, last, here, peer, perftest, failures }))
     }
+}
+
+/// Ends a load and waits until its threads are at rest and have checked their data, so long at most; what they had
+/// counted then, and why some failed.
+fn at_its_end(load: &dyn RunningLoad, stop: &Stop, at_most: Duration) -> (Vec<WorkerFrame>, Vec<String>) {
+    load.stop();
+    let late = Instant::now() + at_most;
+    while !load.is_over() && Instant::now() < late && stop.wait_until(Instant::now() + LOOK) {}
+    let mut failures = load.failures();
+    if !load.is_over() && !stop.is_stopped() {
+        failures.push(format!("not at rest {} s after its end: its data are not checked", at_most.as_secs()));
+    }
+    (load.workers(), failures)
 }
 
 /// The two samples of a load.
@@ -183,4 +198,61 @@ fn words(connected: &mut Connected, window: Duration) -> Vec<String> {
     let used = connected.used();
     connected.agreed.plan.params.duration_s = Some(window.as_secs_f64());
     perftest::commands(&connected.agreed, &used)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::at_its_end;
+    use crate::session::Stop;
+    use probes::load::RunningLoad;
+    use probes::model::{Load, WorkerFrame};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::Duration;
+
+    /// A load whose data are checked only some looks after it was told to stop.
+    #[derive(Default)]
+    struct Checked {
+        looks_left: AtomicU32,
+    }
+
+    impl RunningLoad for Checked {
+        fn load(&self) -> Arc<Load> {
+            Arc::default()
+        }
+
+        fn workers(&self) -> Vec<WorkerFrame> {
+            let mut worker = WorkerFrame::default();
+            if self.looks_left.load(Ordering::Relaxed) == 0 {
+                worker.errors.insert("DATA_MISMATCH".to_owned(), 2);
+            }
+            vec![worker]
+        }
+
+        fn is_over(&self) -> bool {
+            let one_less = |left: u32| Some(left.saturating_sub(1));
+            self.looks_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less) == Ok(0)
+        }
+
+        fn stop(&self) {
+            self.looks_left.store(3, Ordering::Relaxed);
+        }
+
+        fn failures(&self) -> Vec<String> {
+            self.workers()[0].errors.keys().cloned().collect()
+        }
+    }
+
+    #[test]
+    fn the_check_of_the_data_is_waited_for() {
+        let (last, failures) = at_its_end(&Checked::default(), &Stop::new(), Duration::from_mins(1));
+        assert_eq!(last[0].errors["DATA_MISMATCH"], 2);
+        assert_eq!(failures, ["DATA_MISMATCH"]);
+    }
+
+    #[test]
+    fn a_load_that_does_not_come_to_rest_is_a_failure() {
+        let (_, failures) = at_its_end(&Checked::default(), &Stop::new(), Duration::ZERO);
+        assert_eq!(failures, ["not at rest 0 s after its end: its data are not checked"]);
+    }
 }

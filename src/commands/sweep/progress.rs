@@ -38,11 +38,12 @@ impl Progress {
         self.done += 1;
         let rate =
             point.all.gbit_per_s.map_or_else(|| "no rate".to_owned(), |rate| format!("{rate:.2} Gb/s"));
-        let failed = if point.failures.is_empty() { "" } else { ", with failures" };
+        let caveat = point.caveat.as_ref().map_or(String::new(), |caveat| format!(", {caveat}"));
+        let failed = point.left_out.as_ref().map_or(String::new(), |why| format!(", LEFT OUT: {why}"));
         let clear = if self.on_terminal { "\r\x1b[K" } else { "" };
         let _ = write!(std::io::stderr(), "{clear}");
         tell(format_args!(
-            "point {} of {}: {}: {rate} ({}){failed}, {} left",
+            "point {} of {}: {}: {rate} ({}{caveat}){failed}, {} left",
             self.done,
             self.points,
             point.spot,

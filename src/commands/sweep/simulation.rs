@@ -67,11 +67,13 @@ impl Bench for Simulation {
             return Ok(None);
         }
         let topology = source.session().topology().clone();
+        let to = to.context("--for is too short: one sample in the measured time")?;
         Ok(Some(Measured {
+            last: to.workers.clone(),
             here: topology.host.hostname.clone().unwrap_or_default(),
             topology,
             from: from.context("--for is too short: no sample in the measured time")?,
-            to: to.context("--for is too short: one sample in the measured time")?,
+            to,
             peer: None,
             perftest: Vec::new(),
             failures: Vec::new(),

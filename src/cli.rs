@@ -313,7 +313,7 @@ With --json it prints one object; --save keeps the same object:
    "unavailable": {"cache_misses": "not supported: ..."}, "statements": ["4 QPs: peak 77.68 Gb/s at 4K, ..."]}
 What is not known is null, never 0.
 
-Exit codes: 0 every point was measured, 1 a rail failed at one of them, 2 points are missing (the reason is on stderr)."#;
+Exit codes: 0 every point was measured, 1 a rail failed or data were wrong at one of them, 2 points are missing (the reason is on stderr)."#;
 
 /// A sweep that was published, as one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -70,6 +70,28 @@ fn a_sweep_is_kept_gone_on_with_and_drawn() {
 }
 
 #[test]
+fn one_byte_is_held_to_the_wire_and_every_line_says_that_it_is_simulated() {
+    let tree = tree();
+    let save = tree.path().join("sweep.json");
+    let flags = format!("--sizes 1,64 --qps 1,4 --workers 1,2 --json --save {}", save.display());
+    let output = sweep(tree.path(), &flags);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let heard = said(&output);
+    assert!(heard.contains("left out: --workers 2 with --qps 1: threads share"), "{heard}");
+    for line in heard.lines().filter(|line| line.contains("point ")) {
+        assert!(line.contains("simulated"), "{line}");
+    }
+    let printed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let saved: serde_json::Value = serde_json::from_slice(&std::fs::read(save).unwrap()).unwrap();
+    assert_eq!(printed, saved, "the file is the object that is printed");
+    for point in printed["points"].as_array().unwrap() {
+        assert_eq!(point["caveat"], "simulated");
+        assert_ne!(point["bound"]["by"], "implausible", "{point}");
+        assert_eq!(point["left_out"], serde_json::Value::Null, "{point}");
+    }
+}
+
+#[test]
 fn what_a_sweep_cannot_do_is_refused_in_words() {
     let tree = tree();
     for (flags, expected) in [

@@ -1,14 +1,26 @@
 //! What bounds a rail in this session: what the survey tells, and the READ window of our load.
 
 use super::HostTimeline;
-use crate::ceilings::Ceilings;
+use crate::ceilings::{Ceilings, line_goodput_of_messages_gb_per_s};
 use probes::model::{LoadOp, Rail, RailId};
 
 impl HostTimeline {
-    /// Upper bounds of a rail, the READ window of our load among them where its round trip was measured.
+    /// Upper bounds of a rail, the READ window of our load among them where its round trip was measured. While our load
+    /// runs, the wire carries what is left of it in messages of its size.
     #[must_use]
     pub fn ceilings(&self, id: RailId, rail: &Rail) -> Ceilings {
-        Ceilings { read_window: self.read_window_gb_per_s(id), ..Ceilings::of(rail) }
+        let known = Ceilings::of(rail);
+        let line = self.line_of_our_messages_gb_per_s(id, rail).or(known.line);
+        Ceilings { read_window: self.read_window_gb_per_s(id), line, ..known }
+    }
+
+    /// Payload that the wire carries in the messages of our load, GB/s; `None` without one on the rail, or where its
+    /// messages are none of the wire's (TCP).
+    fn line_of_our_messages_gb_per_s(&self, id: RailId, rail: &Rail) -> Option<f64> {
+        let frame = self.frames().rev().find(|frame| !frame.workers.is_empty())?;
+        let load = frame.load.as_deref().filter(|load| !load.is_functional_check())?;
+        frame.workers.iter().any(|did| did.rail == Some(id)).then_some(())?;
+        line_goodput_of_messages_gb_per_s(rail, load.size_bytes?)
     }
 
     /// The fastest READ that our load made on the rail before it began, one at a time, nanoseconds; `None` where none
@@ -40,8 +52,35 @@ impl HostTimeline {
 mod tests {
     use crate::rules::testing::{described, rail, session, two_sockets};
     use crate::timeline::Timeline;
-    use probes::model::{Frame, Load, LoadOp, RailFrame, RailId, Worker, WorkerFrame};
+    use probes::model::{Frame, LinkLayer, Load, LoadOp, Rail, RailFrame, RailId, Worker, WorkerFrame};
     use std::sync::Arc;
+
+    /// What the wire of a 400 Gb/s rail carries after one frame of this load.
+    fn line(load: Load) -> f64 {
+        let wire = Rail {
+            line_gbit_per_s: Some(400.0),
+            path_mtu: Some(4096),
+            link_layer: Some(LinkLayer::Ethernet),
+            ..rail("mlx5_0")
+        };
+        let mut timeline = Timeline::new(Arc::new(session(two_sockets(vec![wire]))));
+        let workers = vec![WorkerFrame { rail: Some(RailId(0)), ..WorkerFrame::default() }];
+        let rails = vec![RailFrame::default()];
+        timeline.push(Frame { rails, load: Some(Arc::new(load)), workers, ..Frame::default() });
+        let rail = &timeline.session().topology().rails[0];
+        (timeline.local().ceilings(RailId(0), rail).line.unwrap() * 100.0).round() / 100.0
+    }
+
+    #[test]
+    fn the_wire_carries_less_in_small_messages() {
+        let of = |size| Load { size_bytes: Some(size), ..described(LoadOp::Read) };
+        assert_eq!([line(of(1 << 20)), line(of(4096)), line(of(1024))], [49.02, 49.02, 46.29]);
+        assert_eq!(
+            line(Load { transport: Some("tcp".into()), ..of(64) }),
+            49.02,
+            "TCP makes its own packets"
+        );
+    }
 
     /// The READ window of a rail after one frame of this load.
     fn window(op: LoadOp, read_depth: u32, depth: u32, round_trips_ns: &[Option<u64>]) -> Option<f64> {

@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(2);
 const GRACE: Duration = Duration::from_secs(10);
 
 /// A check of the data takes no longer, the peer's answer included.
-const AT_REST: Duration = Duration::from_secs(60);
+const AT_REST: Duration = Duration::from_mins(1);
 
 /// Where all points are measured.
 pub(super) trait Bench {

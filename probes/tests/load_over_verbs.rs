@@ -168,6 +168,23 @@ fn a_write_load_moves_the_data_the_other_way() {
 }
 
 #[test]
+fn writes_that_the_peer_did_not_look_at_are_said() {
+    over_the_stand_in("writes_that_the_peer_did_not_look_at_are_said", &[], || {
+        let (_target, reader) = connected(&Params { op: LoadOp::Write, ..params() });
+        reader.go();
+        wait_for("every rail moves", || reader.workers().iter().all(|worker| worker.operations >= 100));
+        reader.stop();
+        for (at, _) in at_rest(&reader) {
+            reader.verdict(at, None);
+        }
+        wait_for("the load ends", || reader.is_over());
+        let said = reader.failures();
+        let line = "data not checked: the peer did not look at what was written";
+        assert!(said.len() == 2 && said.iter().all(|why| why.ends_with(line)), "{said:?}");
+    });
+}
+
+#[test]
 fn writes_without_their_data_are_an_error() {
     over_the_stand_in("writes_without_their_data_are_an_error", &[("STANDIN_NO_DATA", "1")], || {
         let (found, worker) = write();

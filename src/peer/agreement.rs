@@ -93,6 +93,10 @@ impl Agreed {
                 Size(bytes)
             ));
         }
+        if params.transport == Transport::Verbs {
+            let sample = params.sampled_check();
+            lines.extend(sample.map(|part| format!("data are checked at the end by a sample: {part}")));
+        }
         let Gpus { ours, theirs } = &self.gpus;
         lines.extend(ours.as_ref().map(|gpu| format!("data here: in the memory of {gpu}")));
         lines.extend(theirs.as_ref().map(|gpu| format!("data of {host}: in the memory of its {gpu}")));

@@ -135,15 +135,20 @@ impl Party {
 
     /// The answer to data that were looked at, and what to tell people when they are not what was written by `peer`.
     pub fn checked(&self, at: usize, found: Option<Wrong>, peer: &str) -> (Message, Option<String>) {
-        let wrong = found.filter(|found| found.messages > 0);
-        let text = wrong.map(|found| {
-            format!(
+        let name = || self.name(at);
+        let text = match found {
+            None => Some(format!(
+                "{}: data not checked: what {peer} wrote into its buffer cannot be read",
+                name()
+            )),
+            Some(found) if found.messages > 0 => Some(format!(
                 "{}: DATA_MISMATCH: {} messages in its buffer are not what {peer} wrote ({} words of 8 bytes)",
-                self.name(at),
+                name(),
                 found.messages,
                 found.words
-            )
-        });
+            )),
+            Some(_) => None,
+        };
         (Message::Checked { slot: self.slot(at), found }, text)
     }
 }

@@ -194,7 +194,7 @@ fn finish(striped: Striped, aboard: &[Aboard<'_>]) {
         }
     }
     for (of, operations) in left {
-        let verdict = if of.unit.params.op == LoadOp::Write { of.unit.last_word(false) } else { None };
+        let verdict = of.unit.last_word(false);
         of.unit.judge(Some(&of.local), &of.layout, operations, verdict);
         of.unit.worker.counts.set_phase(WorkerPhase::Done);
     }

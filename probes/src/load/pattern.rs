@@ -1,5 +1,6 @@
 //! What the memory that data come from holds, so that data that arrived can be told from data that did not.
 
+use super::Params;
 use super::layout::Layout;
 use crate::ffi::buffer::Buffer;
 use crate::ffi::cuda;
@@ -17,8 +18,55 @@ pub(super) fn word(at: usize) -> u64 {
 
 /// Above this, one word per cache line is compared, so that stopping takes milliseconds.
 const COMPARE_ALL_BELOW_BYTES: u64 = 16 << 20;
-/// Above this, fewer; but the first word of every message, whatever the size.
+/// Above this, fewer.
 const MOST_BYTES_PER_LOOK: u64 = 512 << 20;
+/// The first word of so many messages at most.
+const MOST_MESSAGES_PER_LOOK: u64 = 4 << 20;
+
+/// How much of a buffer is looked at, so that the end of a load does not take longer than the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sample {
+    /// One word of so many, the first of a message in any case.
+    every_words: usize,
+    /// One message of so many.
+    every_messages: usize,
+}
+
+impl Sample {
+    fn of(layout: &Layout) -> Self {
+        let every_words = match layout.bytes() {
+            few if few <= COMPARE_ALL_BELOW_BYTES => 1,
+            many => usize::try_from(many / MOST_BYTES_PER_LOOK).unwrap_or(usize::MAX / 8).max(1) * 8,
+        };
+        let messages = layout.places_filled(u64::MAX).saturating_mul(layout.lanes() as u64);
+        let every_messages = usize::try_from(messages.div_ceil(MOST_MESSAGES_PER_LOOK)).unwrap_or(usize::MAX);
+        Self { every_words, every_messages: every_messages.max(1) }
+    }
+}
+
+impl Params {
+    /// How much of a thread's data is compared at the end of the load, in words; `None`: all of it.
+    #[must_use]
+    pub fn sampled_check(&self) -> Option<String> {
+        let Sample { every_words, every_messages } = Sample::of(&Layout::new(self));
+        let message_words = usize::try_from(self.size_bytes.div_ceil(8)).unwrap_or(usize::MAX).max(1);
+        let of_message = match every_words {
+            1 => None,
+            step if step >= message_words => Some("the first 8 bytes".to_owned()),
+            step => Some(format!("8 bytes in {}", step * 8)),
+        };
+        let of_messages = if every_messages == 1 {
+            "each message".to_owned()
+        } else {
+            format!("one message in {every_messages}")
+        };
+        match (of_message, every_messages) {
+            (None, 1) => None,
+            (None, _) => Some(of_messages),
+            (Some(part), _) => Some(format!("{part} of {of_messages}")),
+        }
+    }
+}
 
 /// What of the memory that data went to is not what their source holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,16 +89,13 @@ pub(super) fn wrong(
     size_bytes: u64,
     operations: &[u64],
 ) -> Result<Wrong, cuda::Error> {
-    let step = match layout.bytes() {
-        few if few <= COMPARE_ALL_BELOW_BYTES => 1,
-        many => usize::try_from(many / MOST_BYTES_PER_LOOK).unwrap_or(usize::MAX).max(1) * 8,
-    };
+    let Sample { every_words: step, every_messages } = Sample::of(layout);
     let whole = usize::try_from(size_bytes / 8).unwrap_or(usize::MAX);
     let rest = size_bytes % 8;
     let mut held = buffer.words();
     let mut wrong = Wrong::default();
     for (lane, operations) in (0..).zip(operations) {
-        for place in 0..layout.places_filled(*operations) {
+        for place in (0..layout.places_filled(*operations)).step_by(every_messages) {
             let first = usize::try_from(layout.offset(lane, place) / 8).unwrap_or(usize::MAX);
             let mut words = 0;
             for at in (first..first + whole).step_by(step) {
@@ -71,7 +116,7 @@ pub(super) fn wrong(
 mod tests {
     use super::{Layout, Wrong, word};
     use crate::ffi::pages::Pages;
-    use crate::load::Params;
+    use crate::load::{Params, WorkingSet};
 
     fn wrong(size_bytes: u64, operations: &[u64], content: impl Fn(usize) -> u64) -> (u64, u64) {
         let params = Params { qps: 2, depth: 8, size_bytes, ..Params::default() };
@@ -102,5 +147,19 @@ mod tests {
     #[test]
     fn data_from_a_wrong_place_are_counted() {
         assert_eq!(wrong(4096, &[9, 9], |at| word(at + 1)), (2, 1024));
+    }
+
+    #[test]
+    fn a_large_set_is_checked_by_a_bounded_sample_that_is_said() {
+        let said = |size_bytes, bytes| {
+            Params { size_bytes, working_set: WorkingSet::Bytes(bytes), ..Params::default() }.sampled_check()
+        };
+        assert_eq!(Params::default().sampled_check(), None);
+        assert_eq!(said(64 << 10, 8 << 20), None);
+        assert_eq!(said(64 << 10, 256 << 20).unwrap(), "8 bytes in 64 of each message");
+        assert_eq!(said(4096, 64 << 30).unwrap(), "the first 8 bytes of one message in 4");
+        let params = Params { size_bytes: 64, working_set: WorkingSet::Bytes(1 << 40), ..Params::default() };
+        let sample = super::Sample::of(&Layout::new(&params));
+        assert_eq!(sample.every_messages, 4096, "2^34 messages, of which 2^22 are looked at");
     }
 }

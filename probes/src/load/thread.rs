@@ -237,7 +237,7 @@ impl Thread {
                 worker.tell(Happening::AtRest(operations.clone()));
                 self.last_word(false)
             } else {
-                None
+                Verdict::NotWanted
             };
             self.judge(rail.local.as_ref(), &rail.layout, &operations, verdict);
         }
@@ -245,13 +245,15 @@ impl Thread {
     }
 
     /// Waits for what the peer has to say at the end: that it is at rest, and what it found where our data went.
-    pub(super) fn last_word(&self, wants_rest: bool) -> Option<Wrong> {
+    pub(super) fn last_word(&self, wants_rest: bool) -> Verdict {
         let (mut wants_rest, mut wants_verdict) = (wants_rest, self.params.op == LoadOp::Write);
-        let mut verdict = None;
+        let mut verdict = if wants_verdict { Verdict::Late } else { Verdict::NotWanted };
         while wants_rest || wants_verdict {
             match self.orders.recv_timeout(LAST_WORD) {
                 Ok(Order::Release) => wants_rest = false,
-                Ok(Order::Verdict(found)) => (verdict, wants_verdict) = (found, false),
+                Ok(Order::Verdict(found)) => {
+                    (verdict, wants_verdict) = (found.map_or(Verdict::NotLooked, Verdict::Found), false);
+                }
                 Ok(_) => {}
                 // a counted load ends on each rail when it does
                 Err(RecvTimeoutError::Timeout) if self.control.phase() != WorkerPhase::Done => {}
@@ -267,23 +269,33 @@ impl Thread {
         local: Option<&Arc<Region>>,
         layout: &Layout,
         operations: &[u64],
-        verdict: Option<Wrong>,
+        verdict: Verdict,
     ) {
         let size_bytes = self.params.size_bytes;
+        let not_checked = |why: &str| {
+            let text = format!("{}: data not checked: {why}", self.worker.device);
+            let text = self.worker.unit.name(LoadError::Other(text)).to_string();
+            self.worker.report([], text);
+        };
         let (wrong, what) = match (self.params.op, local) {
             (LoadOp::Read, Some(local)) => {
                 match pattern::wrong(local.buffer(), layout, size_bytes, operations) {
                     Ok(wrong) => (wrong, "the buffer are not what the peer holds"),
-                    Err(error) => {
-                        let device = &self.worker.device;
-                        let text = format!("{device}: the data that were read cannot be checked: {error}");
-                        let text = self.worker.unit.name(LoadError::Other(text)).to_string();
-                        self.worker.report([], text);
-                        return;
-                    }
+                    Err(error) => return not_checked(&error.to_string()),
                 }
             }
-            (LoadOp::Write, _) => (verdict.unwrap_or_default(), "the peer's buffer are not what was written"),
+            (LoadOp::Write, _) if operations.iter().all(|count| *count == 0) => return,
+            (LoadOp::Write, _) => match verdict {
+                Verdict::Found(wrong) => (wrong, "the peer's buffer are not what was written"),
+                Verdict::NotWanted => return,
+                Verdict::NotLooked => return not_checked("the peer did not look at what was written"),
+                Verdict::Late => {
+                    let seconds = LAST_WORD.as_secs();
+                    return not_checked(&format!(
+                        "the peer did not say within {seconds} s what it found where they were written"
+                    ));
+                }
+            },
             (LoadOp::Read, None) => return,
         };
         if wrong.messages > 0 {
@@ -299,6 +311,19 @@ impl Thread {
             self.worker.report([("DATA_MISMATCH".to_owned(), wrong.messages)], text);
         }
     }
+}
+
+/// What the peer found where our data went.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Verdict {
+    /// It has nothing to look at: we read.
+    NotWanted,
+    /// This.
+    Found(Wrong),
+    /// It cannot look, or is gone.
+    NotLooked,
+    /// It has not said so in time.
+    Late,
 }
 
 /// Waits until nothing is out any more; what completes now is of no measured time and counts nowhere.

@@ -127,7 +127,7 @@ pub struct ServeArgs {
     /// Memory that is offered: host, or gpu:N (NVIDIA, N as CUDA counts)
     #[arg(long, default_value_t, value_name = "MEMORY")]
     pub memory: Memory,
-    /// Clients served at a time, each with buffers of its own
+    /// Clients served at a time, 1 to 64, each with buffers of its own
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
     pub max_clients: u8,
     /// Serve only who knows the secret in FILE (16 bytes or more, not readable for others); it is never sent

@@ -10,6 +10,9 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+/// How long what still opens or closes devices may take at the end.
+const LET_GO: std::time::Duration = std::time::Duration::from_secs(2);
+
 /// Runs the command.
 ///
 /// # Errors
@@ -49,6 +52,8 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         say("railscope serve: stopped");
         anyhow::Ok(())
     })?;
+    // a device that hangs in the kernel must not keep us
+    runtime.shutdown_timeout(LET_GO);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -4,7 +4,7 @@ use super::end::End;
 use super::error::PeerError;
 use super::gpus::Gpus;
 use super::joining::join;
-use super::link::{Link, printable};
+use super::link::{Link, printable_name};
 use super::matching::{Matching, matching};
 use super::message::{Hello, Message, Plan};
 use super::offer::{Offer, listed};
@@ -216,7 +216,7 @@ async fn agree(
     let first = link.next_within(limit, "its name").await?;
     let peer = match answer(link, end, first).await? {
         Message::Hello(hello) => {
-            Hello { host: printable(&hello.host), version: printable(&hello.version), ..hello }
+            Hello { host: printable_name(&hello.host), version: printable_name(&hello.version), ..hello }
         }
         other => return Err(link.out_of_turn(&other, "`hello`")),
     };

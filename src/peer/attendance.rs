@@ -145,6 +145,9 @@ impl Attendance {
     /// What the server says while the load runs.
     fn hear(&mut self, running: &mut Running, said: Result<Message, PeerError>) -> Result<(), Ended> {
         let both = self.party.is_bidirectional();
+        if let Ok(message) = &said {
+            self.party.check_news(message, self.link.peer()).map_err(Ended::Lost)?;
+        }
         match said {
             Ok(Message::Checked { slot, found }) if self.party.writes() => {
                 if let Some(at) = self.party.at(slot) {
@@ -216,6 +219,9 @@ impl Attendance {
         match done {
             Done::Opened(at, Ok(end)) => {
                 running.mending.asked(at, end.clone(), Instant::now());
+                // the server opens nothing anew of which it has not heard that it failed
+                let seconds = running.start.elapsed().as_secs_f64();
+                let _ = self.link.send(Message::Progress(self.party.progress(seconds))).await;
                 let _ = self.link.send(Message::Reopen { slot: self.party.slot(at), end }).await;
             }
             Done::Connected(at, Ok(())) => {

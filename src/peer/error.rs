@@ -113,6 +113,24 @@ pub enum PeerError {
         /// What was waited for.
         wanted: &'static str,
     },
+    /// What came says more than the plan allows.
+    #[error("{peer} sent a `{got}` that does not fit the plan: {reason}")]
+    BeyondPlan {
+        /// Address and port, or host.
+        peer: String,
+        /// Kind of the message.
+        got: &'static str,
+        /// In words: what there is too much of.
+        reason: String,
+    },
+    /// The client's load goes on long after its time, or it does not tell any more how far it is.
+    #[error("{peer} is shown out: {reason}")]
+    ShownOut {
+        /// Address and port, or host.
+        peer: String,
+        /// In words.
+        reason: String,
+    },
     /// The peer is alive, but did not do its part in time.
     #[error("{peer} answers, but {wanted} did not come within {seconds} s")]
     Late {
@@ -193,6 +211,8 @@ impl PeerError {
                 | Self::NothingMatches { .. }
                 | Self::OutOfTurn { .. }
                 | Self::Late { .. }
+                | Self::BeyondPlan { .. }
+                | Self::ShownOut { .. }
                 | Self::NoMessage { .. }
         )
     }

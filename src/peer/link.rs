@@ -187,7 +187,17 @@ impl Link {
 /// Words of the peer as they may stand in a terminal: one line, no control characters, bounded.
 #[must_use]
 pub fn printable(words: &str) -> String {
-    words.chars().map(|c| if c.is_control() { ' ' } else { c }).take(2000).collect()
+    printable_most(words, 2000)
+}
+
+/// A name that the peer has given to something, of itself or a rail: as [`printable`], and as short as names are.
+#[must_use]
+pub fn printable_name(name: &str) -> String {
+    printable_most(name, 200)
+}
+
+fn printable_most(words: &str, most: usize) -> String {
+    words.chars().map(|c| if c.is_control() { ' ' } else { c }).take(most).collect()
 }
 
 /// Hands on what comes in, until the peer is gone or silent.

@@ -1,6 +1,6 @@
 //! What one end tells the other about its rails: enough to match them, nothing that identifies a card.
 
-use super::link::printable;
+use super::link::printable_name;
 use probes::addresses::Address;
 use probes::model::{Gid, GidType, LinkLayer, Rail, Topology};
 use serde::{Deserialize, Serialize};
@@ -56,9 +56,9 @@ impl Offer {
     /// The same with words that may stand in a terminal: it came from a peer.
     #[must_use]
     pub(super) fn printable(mut self) -> Self {
-        self.device = printable(&self.device);
-        self.netdev = self.netdev.as_deref().map(printable);
-        self.state = self.state.as_deref().map(printable);
+        self.device = printable_name(&self.device);
+        self.netdev = self.netdev.as_deref().map(printable_name);
+        self.state = self.state.as_deref().map(printable_name);
         self
     }
 }

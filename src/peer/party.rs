@@ -1,6 +1,7 @@
 //! The threads of this end in a load that runs: whom they talk to, and what both ends do alike for them.
 
 use super::engine::Traffic;
+use super::error::PeerError;
 use super::joining::other;
 use super::message::{Message, Plan, Progress, Slot};
 use probes::load::{Endpoint, Role, Shape, Transport, Wrong};
@@ -48,6 +49,25 @@ impl Party {
     /// A worker as people call it.
     pub fn name(&self, at: usize) -> String {
         self.traffic.load().workers.get(at).map_or_else(String::new, ToString::to_string)
+    }
+
+    /// The other end's thread of a slot as people call it.
+    pub fn name_there(&self, slot: Slot) -> String {
+        let port = self.plan.ports(other(self.role)).nth(slot.line);
+        port.map_or_else(String::new, |port| slot.of(&self.plan, &port.device))
+    }
+
+    /// Whether the peer says no more than the plan has room for.
+    ///
+    /// # Errors
+    ///
+    /// In words: what there is too much of.
+    pub fn check_news(&self, message: &Message, peer: &str) -> Result<(), PeerError> {
+        self.plan.check_news(message, other(self.role)).map_err(|reason| PeerError::BeyondPlan {
+            peer: peer.to_owned(),
+            got: message.kind(),
+            reason,
+        })
     }
 
     /// Whether data are written, and the end that has them looks at them.

@@ -2,19 +2,29 @@
 
 use super::end::End;
 use super::error::PeerError;
+use super::link::printable_name;
 use super::matching::Matching;
-use super::message::{Line, Plan, Port, Slot};
+use super::message::{Line, Message, Plan, Port, Slot};
 use super::offer::{Offer, listed};
 use crate::settings::Size;
-use probes::load::{Endpoint, Params, Place, Role, Shape, WorkingSet};
+use probes::load::{Endpoint, Params, Place, Role, Shape, Transport, WorkingSet};
 use probes::model::{GidChoice, LoadOp, RailId, Topology};
+use std::collections::BTreeSet;
 
 /// Bounds of what a client may ask for; those of the command line.
 const MOST_QPS: u32 = 4096;
 const MOST_WORKERS: u32 = 64;
-/// Threads of all rails together.
-const MOST_UNITS: u64 = 1024;
+/// Threads of all rails together; each has an open device and counters, and so a handful of open files.
+const MOST_UNITS: u64 = 512;
+/// Queue pairs of all rails together.
+const MOST_QPS_IN_ALL: u64 = 16384;
+/// TCP connections of all rails together, as each is an open file.
+const MOST_CONNECTIONS: u64 = 512;
+/// Warm-up, and measured time: a month.
+const MOST_S: f64 = 31.0 * 86400.0;
 const MOST_DEPTH: u32 = 16384;
+/// Different things that go wrong on one thread, one after the other.
+const TROUBLES_EACH: usize = 64;
 /// Ports of a card, `MLX5_MAX_PORTS` of the driver.
 const MOST_LEGS: u32 = 4;
 const MOST_BATCH: u32 = 1 << 24;
@@ -90,6 +100,51 @@ impl Plan {
         let workers = self.params.workers.max(1);
         let known = slot.line < self.lines.len() && slot.worker < workers;
         known.then(|| slot.line * workers as usize + slot.worker as usize)
+    }
+
+    /// What the threads of an end are called by people.
+    #[must_use]
+    pub fn names(&self, role: Role) -> BTreeSet<String> {
+        let ports: Vec<&Port> = self.ports(role).collect();
+        let name = |slot: Slot| Some(slot.of(self, &ports.get(slot.line)?.device));
+        self.slots().filter_map(name).collect()
+    }
+
+    /// Whether a message that comes from this end while the load runs has no more in it than the plan's threads and
+    /// queue pairs can fill.
+    ///
+    /// # Errors
+    ///
+    /// In words: what there is too much of, or what the plan does not have.
+    pub fn check_news(&self, message: &Message, from: Role) -> Result<(), String> {
+        match message {
+            Message::Progress(progress) => {
+                let names = self.names(from);
+                let stranger = progress.failed.iter().take(names.len()).find(|name| !names.contains(*name));
+                if let Some(stranger) = stranger {
+                    return Err(format!("`{}` is no thread of the plan", printable_name(stranger)));
+                }
+                let most = |what: &str, number: usize, most: usize| {
+                    if number <= most {
+                        Ok(())
+                    } else {
+                        Err(format!("{number} {what}: at most {most} are possible"))
+                    }
+                };
+                most("failed threads", progress.failed.len(), names.len())?;
+                most("troubles", progress.troubles.len(), names.len().saturating_mul(TROUBLES_EACH))?;
+                most("rails", progress.rails, self.lines.len())?;
+                if progress.seconds.is_finite() && progress.seconds >= 0.0 {
+                    Ok(())
+                } else {
+                    Err(format!("{} seconds of a load", progress.seconds))
+                }
+            }
+            Message::AtRest { operations, .. } if operations.len() > self.params.qps as usize => {
+                Err(format!("{} queue pairs at rest of {}", operations.len(), self.params.qps))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What moves, in one phrase: `64K x 4 queue pairs a rail`.
@@ -226,12 +281,26 @@ impl Plan {
         }
 
         within("threads on all rails", u64::from(p.workers) * self.lines.len() as u64, MOST_UNITS)?;
+        let qps = u64::from(p.qps) * self.lines.len() as u64;
+        match p.transport {
+            Transport::Verbs => within("queue pairs on all rails", qps, MOST_QPS_IN_ALL)?,
+            Transport::Tcp => within("connections on all rails", qps, MOST_CONNECTIONS)?,
+        }
         within("depth", p.depth.into(), MOST_DEPTH.into())?;
         within("size", p.size_bytes, MOST_SIZE_BYTES)?;
         within("batch", p.batch.into(), MOST_BATCH.into())?;
         p.check_shape(Some(self.lines.len()))?;
-        within("chain", p.chain.unwrap_or(1).into(), MOST_DEPTH.into())?;
-        within("completion moderation", p.cq_mod.unwrap_or(1).into(), MOST_DEPTH.into())?;
+        // no more than a queue holds at a time
+        within("chain", p.chain.unwrap_or(1).into(), p.depth.into())?;
+        within("completion moderation", p.cq_mod.unwrap_or(1).into(), p.depth.into())?;
+        if !(0.0..=MOST_S).contains(&p.warmup_s) {
+            return Err(format!("warm-up {} s: 0 to {MOST_S} are possible", p.warmup_s));
+        }
+        if let Some(seconds) = p.duration_s
+            && !(seconds > 0.0 && seconds <= MOST_S)
+        {
+            return Err(format!("time {seconds} s: above 0 and up to {MOST_S} are possible"));
+        }
         if let WorkingSet::Bytes(bytes) = p.working_set {
             within("working set", bytes, MOST_WORKING_SET_BYTES)?;
             p.check_working_set()?;
@@ -321,7 +390,7 @@ pub(super) fn too_few_qps(params: &Params) -> String {
 #[cfg(test)]
 mod tests {
     use crate::peer::matching::matching;
-    use crate::peer::message::{Plan, Slot};
+    use crate::peer::message::{Message, Plan, Progress, Slot};
     use crate::peer::{End, fake};
     use probes::ffi::cuda::Facts;
     use probes::load::{Memory, Params, Place, Role, Shape, Transport, WorkingSet};
@@ -386,15 +455,54 @@ mod tests {
             said(|p| (p.params.shape, p.params.bidirectional) = (Shape::Striped, true)),
             "--bidirectional and --shape striped: only one end posts batches; leave it out"
         );
-        assert_eq!(said(|p| p.params.chain = Some(0)), "chain 0: 1 to 16384 are possible");
+        assert_eq!(said(|p| p.params.chain = Some(0)), "chain 0: 1 to 128 are possible");
+        assert_eq!(said(|p| p.params.chain = Some(129)), "chain 129: 1 to 128 are possible");
         assert_eq!(
             said(|p| p.params.cq_mod = Some(1 << 20)),
-            "completion moderation 1048576: 1 to 16384 are possible"
+            "completion moderation 1048576: 1 to 128 are possible"
         );
         assert_eq!(
             said(|p| p.params.path_mtu = Some(9000)),
             "path MTU 9000: 256, 512, 1024, 2048, 4096 are possible"
         );
+    }
+
+    #[test]
+    fn a_hostile_plan_has_neither_an_absurd_time_nor_thousands_of_threads() {
+        for bad in [-1.0, f64::NAN, f64::INFINITY, 1e300] {
+            assert!(said(|p| p.params.warmup_s = bad).starts_with("warm-up "), "{bad}");
+            assert!(said(|p| p.params.duration_s = Some(bad)).starts_with("time "), "{bad}");
+            assert!(said(|p| p.params.rate_gb_per_s = Some(bad)).starts_with("rate "), "{bad}");
+        }
+        assert!(said(|p| p.params.duration_s = Some(0.0)).starts_with("time 0 s"));
+        let said = said(|p| (p.params.transport, p.params.qps) = (Transport::Tcp, 4096));
+        assert_eq!(said, "connections on all rails 8192: 1 to 512 are possible");
+    }
+
+    #[test]
+    fn news_of_more_than_the_plan_has_is_refused() {
+        let mut plan = plan();
+        plan.params.workers = 2;
+        let check = |change: fn(&mut Progress)| {
+            let mut progress = Progress::default();
+            change(&mut progress);
+            plan.check_news(&Message::Progress(progress), Role::Reader)
+        };
+        check(|_| ()).unwrap();
+        check(|p| p.failed.push("worker 2 of mlx5_1".to_owned())).unwrap();
+        assert_eq!(
+            check(|p| p.failed.push("worker 3 of mlx5_1".to_owned())).unwrap_err(),
+            "`worker 3 of mlx5_1` is no thread of the plan"
+        );
+        assert_eq!(
+            check(|p| p.failed = vec!["worker 1 of mlx5_0".to_owned(); 110_000]).unwrap_err(),
+            "110000 failed threads: at most 4 are possible"
+        );
+        assert!(check(|p| p.troubles = vec![String::new(); 110_000]).is_err());
+        assert!(check(|p| p.seconds = f64::INFINITY).is_err());
+        assert!(check(|p| p.rails = 3).is_err());
+        let at_rest = Message::AtRest { slot: Slot { line: 0, worker: 0 }, operations: vec![0; 5] };
+        assert!(plan.check_news(&at_rest, Role::Reader).is_err());
     }
 
     #[test]

@@ -51,6 +51,14 @@ pub fn params(args: &LoadArgs) -> Result<Params, String> {
 ///
 /// The placement or the working set is none, or the path MTU no number.
 pub fn knobs(args: &LoadKnobs) -> Result<Params, String> {
+    for (flag, given) in [("--chain (-l)", args.chain), ("--cq-mod (-Q)", args.cq_mod)] {
+        if let Some(given) = given.filter(|given| *given > args.depth) {
+            return Err(format!(
+                "{flag} {given}: a queue pair holds {} work requests; ask for less, or for --depth (-t) {given}",
+                args.depth
+            ));
+        }
+    }
     let path_mtu = args.mtu.as_deref().map(|mtu| mtu.parse().map_err(|_| format!("`{mtu}` is no path MTU")));
     Ok(Params {
         op: match args.op.unwrap_or_default() {
@@ -292,6 +300,20 @@ mod tests {
             target("n2:9000 -p 9001").unwrap_err(),
             "n2:9000 and --port (-p) 9001: both name the port of the peer; give one"
         );
+    }
+
+    #[test]
+    fn a_chain_fits_into_the_queue() {
+        assert!(asked("-t 64 -l 64 -Q 64").is_ok());
+        for flags in ["-t 64 -l 65", "-t 64 -Q 65"] {
+            let said = asked(flags).unwrap_err();
+            assert!(
+                said.ends_with(
+                    "65: a queue pair holds 64 work requests; ask for less, or for --depth (-t) 65"
+                ),
+                "{said}"
+            );
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::end::End;
 use super::error::PeerError;
 use super::joining::join;
-use super::link::{Link, printable};
+use super::link::{Link, printable_name};
 use super::message::{Hello, Message};
 use super::offer::listed;
 use super::party::Party;
@@ -119,7 +119,7 @@ impl Server {
             Message::Hello(hello) => hello,
             other => return Err(link.out_of_turn(&other, "`hello`")),
         };
-        let host = printable(&hello.host);
+        let host = printable_name(&hello.host);
         link.rename(format!("{host} ({})", address.ip().to_canonical()));
         ask(link, &self.end).await?;
         let seat = match self.seats.take(link.peer()) {

@@ -5,7 +5,7 @@ use super::attendance::{Attendance, Ended};
 use super::error::PeerError;
 use super::fake::{self, Fake};
 use super::link::Link;
-use super::message::{Hello, Message};
+use super::message::{Hello, Message, Progress};
 use super::party::Party;
 use super::server::{listen, serve};
 use super::target::Target;
@@ -393,4 +393,28 @@ async fn several_clients_are_served_at_a_time_where_that_was_asked_for() {
     attended.await.unwrap();
     let _third = server.join(&fake::end("n4", 4)).await.unwrap();
     drop(first);
+}
+
+#[tokio::test]
+async fn a_client_that_names_threads_without_end_is_shown_out_and_the_next_is_served() {
+    let server = Served::new().await;
+    let (mut link, _, _party) = server.join(&fake::end("n1", 1)).await.unwrap();
+    link.send(Message::Go).await.unwrap();
+    let failed = vec!["mlx5_0".to_owned(); 100_000];
+    link.send(Message::Progress(Progress { failed, ..Progress::default() })).await.unwrap();
+    let said = link.next().await.unwrap_err().to_string();
+    assert!(said.contains("does not fit the plan: 100000 failed threads: at most 2 are possible"), "{said}");
+    drop(link);
+    server.join(&fake::end("n3", 3)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_thread_that_never_failed_is_not_opened_anew() {
+    let server = Served::new().await;
+    let (mut link, _, party) = server.join(&fake::end("n1", 1)).await.unwrap();
+    link.send(Message::Go).await.unwrap();
+    let end = party.traffic.reopen(0).unwrap();
+    link.send(Message::Reopen { slot: party.slot(0), end }).await.unwrap();
+    let said = link.next().await.unwrap_err().to_string();
+    assert!(said.contains("sent `reopen` when a thread that has failed was due"), "{said}");
 }

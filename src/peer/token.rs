@@ -18,7 +18,7 @@ use sha2::Sha256;
 use std::fmt::{self, Write};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Fewest bytes of a token: fewer can be tried out from one overheard proof.
@@ -49,11 +49,18 @@ impl Token {
     ///
     /// # Errors
     ///
-    /// The file cannot be read, others may read it, or it holds less than sixteen bytes.
+    /// It is no regular file, cannot be read, is of another user than this one and root, others may read it, or it
+    /// holds no secret.
     pub fn read(path: &Path) -> Result<Self, String> {
         let name = path.display();
-        let mode =
-            std::fs::metadata(path).map_err(|error| format!("--token {name}: {error}"))?.permissions().mode();
+        let facts = std::fs::metadata(path).map_err(|error| format!("--token {name}: {error}"))?;
+        // a pipe would be waited for, and a device has no end
+        if !facts.is_file() {
+            return Err(format!("--token {name}: it is no regular file; name a file that holds the secret"));
+        }
+        Self::check_owner(facts.uid(), std::fs::metadata("/proc/self").map(|own| own.uid()).ok())
+            .map_err(|reason| format!("--token {name}: {reason}"))?;
+        let mode = facts.mode();
         if mode & 0o007 != 0 {
             return Err(format!(
                 "--token {name}: everybody on this host may read or change it (mode {:03o}), so it is no secret; \
@@ -63,6 +70,17 @@ impl Token {
         }
         let bytes = bounded::read(path, MOST_BYTES).map_err(|error| format!("--token {name}: {error}"))?;
         Self::new(bytes).map_err(|reason| format!("--token {name}: {reason}"))
+    }
+
+    /// Whether a file of this user may hold our secret; `None` of us is unknown, and no reason to refuse.
+    fn check_owner(owner: u32, own: Option<u32>) -> Result<(), String> {
+        match own {
+            Some(own) if owner != own && owner != 0 => Err(format!(
+                "it belongs to user {owner}, who may change it, and not to you (user {own}) or root; copy it to a \
+                 file of your own"
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// A token of these bytes, without one newline at the end.
@@ -76,6 +94,12 @@ impl Token {
                  `head -c 32 /dev/urandom | base64` makes one",
                 bytes.len()
             ));
+        }
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Err(
+                "it holds only blanks, which are no secret; `head -c 32 /dev/urandom | base64` makes one"
+                    .to_owned(),
+            );
         }
         Ok(Self(bytes))
     }
@@ -204,7 +228,29 @@ mod tests {
         assert!(said.contains("everybody on this host may read or change it (mode 644)"), "{said}");
         assert!(said.contains("chmod 600"), "{said}");
         assert!(Token::read(&folder.path().join("none")).unwrap_err().contains("none: No such file"));
+        let said = read(&" ".repeat(40), 0o600).unwrap_err();
+        assert!(said.contains("only blanks"), "{said}");
         let shown = format!("{:?}", Token::new(vec![b'x'; 16]).unwrap());
         assert_eq!(shown, "Token");
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_refused_without_waiting_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        for path in [folder.path(), &socket, std::path::Path::new("/dev/zero")] {
+            let said = Token::read(path).unwrap_err();
+            assert!(said.contains("it is no regular file") && !said.contains("chmod"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_somebody_else_is_no_secret() {
+        Token::check_owner(1000, Some(1000)).unwrap();
+        Token::check_owner(0, Some(1000)).unwrap();
+        Token::check_owner(1001, None).unwrap();
+        let said = Token::check_owner(1001, Some(1000)).unwrap_err();
+        assert!(said.starts_with("it belongs to user 1001, who may change it"), "{said}");
     }
 }

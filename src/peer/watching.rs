@@ -2,7 +2,7 @@
 
 use super::attendance::LOOK_EVERY;
 use super::error::PeerError;
-use super::link::{Link, printable};
+use super::link::{Link, printable, printable_name};
 use super::message::{Message, Progress};
 use super::party::{Done, Party};
 use super::server::{Say, stopped};
@@ -16,6 +16,12 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, tim
 /// How often the client of a load of both directions hears how far we are.
 const REPORT_EVERY: Duration = Duration::from_secs(1);
 
+/// A client that has said nothing of its load for so long is shown out; it tells each second.
+const TELLS_WITHIN: Duration = Duration::from_mins(1);
+
+/// What a client may need beyond twice the time that its plan has.
+const GRACE: Duration = Duration::from_mins(1);
+
 /// A client's load that runs.
 pub(super) struct Watching<'a> {
     link: &'a mut Link,
@@ -23,6 +29,8 @@ pub(super) struct Watching<'a> {
     say: Say,
     start: Instant,
     so_far: Progress,
+    /// When the client told last how far it is.
+    told_at: Instant,
     chores: JoinSet<Done>,
     /// Threads that are being opened anew.
     mending: BTreeSet<usize>,
@@ -39,6 +47,7 @@ impl<'a> Watching<'a> {
             say,
             start,
             so_far,
+            told_at: start,
             chores: JoinSet::new(),
             mending: BTreeSet::new(),
             told: Vec::new(),
@@ -53,6 +62,7 @@ impl<'a> Watching<'a> {
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut look = interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let over = self.overtime();
         loop {
             let message = tokio::select! {
                 message = self.link.next() => message?,
@@ -68,6 +78,13 @@ impl<'a> Watching<'a> {
                         wanted: "its goodbye",
                         seconds: (self.link.timing().farewell * 2).as_secs_f64(),
                     });
+                }
+                () = sleep_until(over.unwrap_or(self.start)), if over.is_some() => {
+                    return Err(self.shown_out("its load goes on long after the time of its plan".to_owned()));
+                }
+                () = sleep_until(self.told_at + TELLS_WITHIN) => {
+                    let seconds = TELLS_WITHIN.as_secs();
+                    return Err(self.shown_out(format!("it has not told for {seconds} s how far its load is")));
                 }
                 Some(done) = self.chores.join_next() => {
                     if let Ok(done) = done {
@@ -101,15 +118,28 @@ impl<'a> Watching<'a> {
         }
     }
 
+    /// When the client should have been done long ago; `None` for a load that is ended by hand or by a count.
+    fn overtime(&self) -> Option<Instant> {
+        let params = &self.party.plan.params;
+        let span = Duration::try_from_secs_f64((params.warmup_s + params.duration_s?) * 2.0).ok()?;
+        self.start.checked_add(span)?.checked_add(GRACE)
+    }
+
+    fn shown_out(&self, reason: String) -> PeerError {
+        PeerError::ShownOut { peer: self.link.peer().to_owned(), reason }
+    }
+
     /// What the client says while its load runs.
     fn hear(&mut self, message: Message) -> Result<(), PeerError> {
+        self.party.check_news(&message, self.link.peer())?;
         match message {
             Message::Progress(progress) => {
+                self.told_at = Instant::now();
                 for thread in progress.failed.iter().filter(|name| !self.so_far.failed.contains(name)) {
-                    self.tell(&format!("its {} failed", printable(thread)));
+                    self.tell(&format!("its {} failed", printable_name(thread)));
                 }
                 for thread in self.so_far.failed.iter().filter(|name| !progress.failed.contains(name)) {
-                    self.tell(&format!("its {} is back", printable(thread)));
+                    self.tell(&format!("its {} is back", printable_name(thread)));
                 }
                 self.so_far = progress;
             }
@@ -129,6 +159,12 @@ impl<'a> Watching<'a> {
                 }
             }
             Message::Reopen { slot, end } => match self.party.at(slot) {
+                // the server has seen nothing of it that the client has not told
+                Some(_) if !self.so_far.failed.contains(&self.party.name_there(slot)) => {
+                    return Err(self
+                        .link
+                        .out_of_turn(&Message::Reopen { slot, end }, "a thread that has failed"));
+                }
                 // one at a time; a client that asks again meanwhile gets that one's answer
                 Some(at) if self.mending.insert(at) => self.party.reopen(&mut self.chores, at, end),
                 Some(_) => {}
@@ -224,5 +260,67 @@ impl<'a> Watching<'a> {
             progress.seconds,
             progress.rails.min(rails),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Watching;
+    use crate::peer::fake;
+    use crate::peer::link::{Link, Timing};
+    use crate::peer::matching::matching;
+    use crate::peer::message::{Message, Plan, Progress};
+    use crate::peer::party::Party;
+    use probes::load::{Params, Role};
+    use std::sync::Arc;
+    use std::time::Duration;
+    use tokio::io::duplex;
+    use tokio::sync::watch;
+    use tokio::time::{Instant, sleep};
+
+    /// A server's end of a load with these parameters.
+    fn party(params: Params) -> Party {
+        let (client, server) = (fake::end("n1", 1), fake::end("n2", 2));
+        let pairs = matching(&client.offers, &server.offers);
+        let plan = Plan::new(&pairs, &client.offers, &server.offers, params).unwrap();
+        let (topology, rails, params) = plan.for_end(Role::Target, &server).unwrap();
+        let mut opened = server.engine.open(&topology, &rails, &params, Role::Target);
+        let ends = opened.endpoints().into_iter().map(Result::ok).collect();
+        let traffic = opened.connect(ends).unwrap();
+        Party { traffic, slots: plan.slots().collect(), plan, role: Role::Target }
+    }
+
+    /// What the server says to a client that goes on for ever, and after how many seconds.
+    async fn shown_out(params: Params, tells: bool) -> (String, u64) {
+        let (near, far) = duplex(1 << 16);
+        let greet = |stream, name: &str| Link::greet(stream, name.to_owned(), Timing::default());
+        let (server, client) = tokio::join!(greet(near, "n1"), greet(far, "n2"));
+        let (mut server, client) = (server.unwrap(), client.unwrap());
+        let client = tokio::spawn(async move {
+            while !tells || client.send(Message::Progress(Progress::default())).await.is_ok() {
+                sleep(Duration::from_secs(1)).await;
+            }
+        });
+        let (_stop, mut ended) = watch::channel(None);
+        let (party, since) = (party(params), Instant::now());
+        let watching = Watching::new(&mut server, &party, Arc::new(|_: &str| {}));
+        let said = watching.watch(&mut ended).await.unwrap_err().to_string();
+        client.abort();
+        (said, since.elapsed().as_secs())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_only_stays_alive_is_shown_out_after_a_minute() {
+        let (said, after_s) = shown_out(Params::default(), false).await;
+        assert_eq!(said, "n1 is shown out: it has not told for 60 s how far its load is");
+        assert_eq!(after_s, 60);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_goes_on_long_after_its_time_is_shown_out() {
+        let params = Params { warmup_s: 2.0, duration_s: Some(10.0), ..Params::default() };
+        let (said, after_s) = shown_out(params, true).await;
+        assert_eq!(said, "n1 is shown out: its load goes on long after the time of its plan");
+        assert_eq!(after_s, 84);
     }
 }

@@ -8,8 +8,8 @@ mod ports;
 mod shares;
 
 pub use line::{
-    goodput_share, line_goodput_gb_per_s, line_goodput_of_messages_gb_per_s, line_of_messages_gb_per_s,
-    line_raw_gb_per_s,
+    goodput_share, line_goodput_gb_per_s, line_goodput_of_messages_gb_per_s, line_goodput_under_gb_per_s,
+    line_of_messages_gb_per_s, line_raw_gb_per_s, with_path_mtu_of,
 };
 pub use pcie::{
     is_made_up, lane_gb_per_s, link_gb_per_s, link_payload_gb_per_s, path_payload_gb_per_s,

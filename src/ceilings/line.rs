@@ -1,6 +1,7 @@
 //! The wire: raw rate and what is left of it for payload.
 
-use probes::model::{GidType, LinkLayer, Rail};
+use probes::model::{GidType, LinkLayer, Load, Rail};
+use std::borrow::Cow;
 use std::net::Ipv6Addr;
 
 /// Ethernet around every packet: header 14, FCS 4, preamble and inter-packet gap 20 (IEEE 802.3).
@@ -56,6 +57,26 @@ pub fn line_goodput_of_messages_gb_per_s(rail: &Rail, size_bytes: u64) -> Option
 #[must_use]
 pub fn line_of_messages_gb_per_s(rail: &Rail, size_bytes: u64) -> Option<f64> {
     line_goodput_of_messages_gb_per_s(rail, size_bytes).or_else(|| line_raw_gb_per_s(rail))
+}
+
+/// What is left of the wire for payload while this load runs: at the path MTU of its queue pairs and in messages of its
+/// size, GB/s. `None` as in [`line_goodput_gb_per_s`], without a known size, and of TCP, which makes its own packets.
+#[must_use]
+pub fn line_goodput_under_gb_per_s(rail: &Rail, load: &Load) -> Option<f64> {
+    let size_bytes = load.size_bytes.filter(|_| !load.is_functional_check())?;
+    line_goodput_of_messages_gb_per_s(&with_path_mtu_of(rail, load), size_bytes)
+}
+
+/// The rail with the path MTU that its queue pairs in this load agreed on, never more than the port's.
+#[must_use]
+pub fn with_path_mtu_of<'a>(rail: &'a Rail, load: &Load) -> Cow<'a, Rail> {
+    match (rail.path_mtu, load.path_mtu_on(&rail.device)) {
+        (Some(port), Some(agreed)) if agreed < port => {
+            Cow::Owned(Rail { path_mtu: Some(agreed), ..rail.clone() })
+        }
+        (None, Some(agreed)) => Cow::Owned(Rail { path_mtu: Some(agreed), ..rail.clone() }),
+        _ => Cow::Borrowed(rail),
+    }
 }
 
 /// Header between Ethernet and the transport. Without a recommended GID: RoCE v2 over IPv4, the commonest.

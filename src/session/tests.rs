@@ -80,6 +80,7 @@ fn load() -> Load {
             page_bytes: Some(2 << 20),
             buffer_node: Some(0),
             read_depth: Some(16),
+            path_mtu: Some(1024),
             number: Some(2),
             qps: Some(3),
             registered: Some(Registered::Dmabuf),

@@ -2,11 +2,13 @@
 
 use super::bound::{Bound, Terms};
 use super::grid::Spot;
+use crate::ceilings::with_path_mtu_of;
 use crate::report::PerfRow;
 use crate::rules::fabric::names;
 use crate::timeline::{Done, Reading, growth};
 use probes::model::{Frame, Load, LoadOp, Rail, RailId, Topology, WorkerFrame, WorkerPhase};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// What was measured over one window; unknown is null.
@@ -112,7 +114,8 @@ impl Point {
             let single_read_ns = of_rail.filter_map(|worker| worker.round_trip_ns).min();
             let terms =
                 Terms { op, read_depth: point.read_depth, round_trip_ns: single_read_ns, rate_gb_per_s };
-            let bound = Bound::of(rail, spot, terms, &row);
+            let at_mtu = to.load.as_deref().map_or(Cow::Borrowed(rail), |load| with_path_mtu_of(rail, load));
+            let bound = Bound::of(&at_mtu, spot, terms, &row);
             let round_trip_us = single_read_ns.map(|ns| ns as f64 / 1e3);
             point.rails.push(RailPoint { device: rail.device.clone(), round_trip_us, row, bound });
             all = Some(match all {
@@ -266,7 +269,7 @@ mod tests {
     use super::Point;
     use crate::sweep::grid::Spot;
     use probes::model::{
-        Frame, Load, PerfFrame, Rail, RailFrame, RailId, Topology, WorkerFrame, WorkerPhase,
+        Frame, LinkLayer, Load, PerfFrame, Rail, RailFrame, RailId, Topology, WorkerFrame, WorkerPhase,
     };
     use std::sync::Arc;
 
@@ -334,6 +337,25 @@ mod tests {
         assert_eq!((point.all.gbit_per_s, point.all.gb_per_s, point.all.mpps), (None, None, None));
         assert_eq!(point.left_out.as_deref(), Some("no message was completed on mlx5_0"));
         assert!(point.bound.because.ends_with("no message was completed"), "{:?}", point.bound);
+    }
+
+    #[test]
+    fn the_wire_is_that_of_the_path_mtu_of_the_load() {
+        let mut topology = topology();
+        for rail in &mut topology.rails {
+            rail.line_gbit_per_s = Some(400.0);
+            rail.path_mtu = Some(4096);
+            rail.link_layer = Some(LinkLayer::Ethernet);
+        }
+        let spot = Spot { size_bytes: 1 << 20, ..SPOT };
+        let because = |path_mtu| {
+            let mut to = frame(1, 11_000_000, Vec::new());
+            to.load = Some(Arc::new(Load { path_mtu, ..Load::default() }));
+            let point = Point::between(spot, &topology, &frame(0, 0, Vec::new()), &to);
+            point.rails[0].bound.because.clone()
+        };
+        assert!(because(Some(1024)).starts_with("45.06 of 46.29 GB/s the wire"), "{}", because(Some(1024)));
+        assert!(because(None).starts_with("92 % of the line"), "{}", because(None));
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! What bounds a rail in this session: what the survey tells, and the READ window of our load.
 
 use super::HostTimeline;
-use crate::ceilings::{Ceilings, line_goodput_of_messages_gb_per_s};
+use crate::ceilings::{Ceilings, line_goodput_under_gb_per_s};
 use probes::model::{LoadOp, Rail, RailId};
 
 impl HostTimeline {
     /// Upper bounds of a rail, the READ window of our load among them where its round trip was measured. While our load
-    /// runs, the wire carries what is left of it in messages of its size.
+    /// runs, the wire carries what is left of it in messages of its size, at the path MTU that its ends agreed on.
     #[must_use]
     pub fn ceilings(&self, id: RailId, rail: &Rail) -> Ceilings {
         let known = Ceilings::of(rail);
@@ -18,9 +18,9 @@ impl HostTimeline {
     /// messages are none of the wire's (TCP).
     fn line_of_our_messages_gb_per_s(&self, id: RailId, rail: &Rail) -> Option<f64> {
         let frame = self.frames().rev().find(|frame| !frame.workers.is_empty())?;
-        let load = frame.load.as_deref().filter(|load| !load.is_functional_check())?;
-        frame.workers.iter().any(|did| did.rail == Some(id)).then_some(())?;
-        line_goodput_of_messages_gb_per_s(rail, load.size_bytes?)
+        let is_driven = frame.workers.iter().any(|did| did.rail == Some(id));
+        let load = frame.load.as_deref().filter(|_| is_driven)?;
+        line_goodput_under_gb_per_s(rail, load)
     }
 
     /// The fastest READ that our load made on the rail before it began, one at a time, nanoseconds; `None` where none
@@ -80,6 +80,22 @@ mod tests {
             49.02,
             "TCP makes its own packets"
         );
+    }
+
+    #[test]
+    fn the_wire_carries_less_at_the_path_mtu_that_was_agreed() {
+        let worker = |device: &str, path_mtu| Worker { device: device.into(), path_mtu, ..Worker::default() };
+        let of = |workers, path_mtu| Load {
+            size_bytes: Some(1 << 20),
+            path_mtu,
+            workers,
+            ..described(LoadOp::Read)
+        };
+        assert_eq!(line(of(vec![worker("mlx5_0", Some(1024))], Some(1024))), 46.29);
+        assert_eq!(line(of(Vec::new(), Some(1024))), 46.29);
+        let slower = vec![worker("mlx5_0", Some(4096)), worker("mlx5_1", Some(1024))];
+        assert_eq!(line(of(slower, Some(1024))), 49.02, "each rail has its own");
+        assert_eq!(line(of(Vec::new(), None)), 49.02, "the port's");
     }
 
     /// The READ window of a rail after one frame of this load.

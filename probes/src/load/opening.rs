@@ -41,6 +41,8 @@ struct OpeningUnit {
     opened: Receiver<Result<Opened, LoadError>>,
     connected: Receiver<Result<u32, LoadError>>,
     facts: Option<Opened>,
+    /// What both ends of its queue pairs can do, bytes; `None` before the peer's end is known.
+    path_mtu: Option<u32>,
     /// It could not be opened, which was told: nothing more is heard of it.
     is_lost: bool,
     /// `None`: it could not be started, or carries other units too.
@@ -121,7 +123,19 @@ fn prepare(
         connected: connected_sender,
         orders: orders_receiver,
     };
-    (OpeningUnit { worker, orders, opened, connected, facts: None, is_lost: false, thread: None }, thread)
+    (
+        OpeningUnit {
+            worker,
+            orders,
+            opened,
+            connected,
+            facts: None,
+            path_mtu: None,
+            is_lost: false,
+            thread: None,
+        },
+        thread,
+    )
 }
 
 /// Starts the thread of one unit.
@@ -191,6 +205,8 @@ impl Opening {
             }
             match peer {
                 Some(peer) => {
+                    let own = unit.facts.as_ref().map(|facts| facts.endpoint.path_mtu);
+                    unit.path_mtu = own.map(|own| own.min(peer.path_mtu));
                     // a thread that is gone is noticed below
                     let _ = unit.orders.send(Order::Connect(peer));
                     kept.push(unit);
@@ -272,6 +288,7 @@ impl Opening {
                     buffer_node,
                     page_bytes: unit.facts.as_ref().and_then(|facts| facts.page_bytes),
                     read_depth: read_depth.filter(|_| self.params.transport == Transport::Verbs),
+                    path_mtu: unit.path_mtu.filter(|_| self.params.transport == Transport::Verbs),
                     registered: unit.facts.as_ref().and_then(|facts| facts.endpoint.registered),
                     leg: leg::of_sender(&self.params, self.role).filter(|_| read_depth.is_some()),
                 }
@@ -310,6 +327,7 @@ impl Opening {
             rate_gb_per_s: self.params.rate_gb_per_s,
             leg: self.params.leg,
             working_set_bytes: self.params.working_set.bytes(),
+            path_mtu: connected.iter().filter_map(|(unit, _)| unit.path_mtu).min().filter(|_| is_rdma),
             read_depth: depths.min().filter(|_| is_read),
             device_read_depth: device_depths.min().filter(|_| is_read),
             place: Some(self.params.place.to_string()),

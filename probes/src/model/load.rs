@@ -80,6 +80,10 @@ pub struct Worker {
     pub page_bytes: Option<u64>,
     /// READ requests outstanding per queue pair, as negotiated.
     pub read_depth: Option<u32>,
+    /// Path MTU of its queue pairs, bytes, as agreed with the peer: the smaller of both ports', or less where less was
+    /// asked for; `None` where no queue pair is connected, and in older sessions.
+    #[serde(default)]
+    pub path_mtu: Option<u32>,
     /// In which way the memory of a GPU was made known to the device; `None` of the host's memory, and in older
     /// sessions.
     #[serde(default)]
@@ -143,6 +147,10 @@ pub struct Load {
     /// Leg of each bond, from 1, on which the end that sends the data was to send them; `None`: the driver's choice.
     #[serde(default)]
     pub leg: Option<u32>,
+    /// Path MTU agreed with the peer, bytes (the smallest over the rails); `None` of a described load, without packets of
+    /// RDMA, and in older sessions.
+    #[serde(default)]
+    pub path_mtu: Option<u32>,
     /// Outstanding READs per queue pair in use (the smallest over the rails).
     pub read_depth: Option<u32>,
     /// Outstanding READs the device could do.
@@ -183,6 +191,13 @@ impl Load {
     #[must_use]
     pub fn is_held_back(&self) -> bool {
         self.rate_gb_per_s.is_some() || self.leg.is_some() || self.batch.is_some()
+    }
+
+    /// Path MTU of its queue pairs on the named device, bytes; where no thread tells, the smallest over the rails.
+    #[must_use]
+    pub fn path_mtu_on(&self, device: &str) -> Option<u32> {
+        let on_rail = self.workers.iter().filter(|worker| worker.device == device);
+        on_rail.filter_map(|worker| worker.path_mtu).min().or(self.path_mtu)
     }
 
     /// Whether it drives the named device.

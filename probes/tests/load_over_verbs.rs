@@ -495,6 +495,10 @@ fn a_rate_is_not_exceeded() {
             assert!((bytes as f64) < most + 4.0 * 16.0 * 4096.0, "{bytes} of {most}");
         }
         assert_eq!(reader.load().rate_gb_per_s, Some(0.01));
+        assert!(
+            reader.workers().iter().all(|worker| worker.latency.samples() > 0),
+            "latency is what a cap is for"
+        );
     });
 }
 
@@ -690,7 +694,10 @@ fn what_the_device_cannot_do_is_refused_in_words() {
             (Params { qps: 0, ..params() }, "0 queue pairs asked for"),
             (Params { qps: 100, depth: 1000, ..params() }, "QPs times depth is 100000"),
             (Params { gid_index: Some(2), ..params() }, "stand0 port 1: GID index 2 is empty"),
-            (Params { place: Place::Nodes { cpu: 9, mem: 9 }, ..params() }, "there is no NUMA node 9 here"),
+            (
+                Params { place: Place::Nodes { cpu: 9, mem: 9 }, ..params() },
+                "NUMA node 9 cannot be used: which nodes this host has is not known",
+            ),
         ];
         for (params, expected) in cases {
             let error = refusal(&params);

@@ -59,6 +59,16 @@ pub struct LoadBlock {
     pub read_depth: Option<u32>,
     /// Threads; null for a described load. Of a striped load each has a row in `threads` for each rail.
     pub workers: Option<usize>,
+    /// Threads of one rail, which share its queue pairs; null where threads drive several rails, and for a described load.
+    pub workers_per_rail: Option<usize>,
+    /// Good completions of all threads in their measured time; null before it began.
+    pub operations: Option<u64>,
+    /// The same per second, 10^6 messages.
+    pub mops: Option<f64>,
+    /// Good operations that a poll of the completion queue found, in the measured time; null where nothing was polled.
+    pub operations_per_poll: Option<f64>,
+    /// Share of those polls that found nothing.
+    pub empty_poll_share: Option<f64>,
     /// Placement as asked.
     pub place: Option<String>,
     /// Time-box; null until stopped.
@@ -73,6 +83,8 @@ pub struct LoadBlock {
     pub restarts: u64,
     /// Latency of sampled operations in the measured time; each null where it was not measured.
     pub latency_us: LatencyRow,
+    /// Why there is no latency; null where there is one.
+    pub latency_unknown: Option<String>,
     /// What all threads cost together.
     pub perf: PerfRow,
     /// Thread by thread.
@@ -183,6 +195,10 @@ impl LoadBlock {
             .enumerate()
             .map(|(at, worker)| ThreadRow::of(worker, load.workers.get(at), measured.get(at), device_of))
             .collect();
+        let all = together(measured, load);
+        // a simulation polls nothing, and TCP has no queue to poll
+        let polls = !simulated && !load.is_functional_check();
+        let polled = all.as_ref().filter(|done| polls && done.polls > 0);
         let mut latency = Latencies::default();
         for rail in &timeline.local().sums().rails {
             latency.add(&rail.latency);
@@ -225,6 +241,16 @@ impl LoadBlock {
                 None => newest.workers.len(),
                 Some(_) => load.workers.iter().map(|worker| worker.number).collect::<BTreeSet<_>>().len(),
             }),
+            workers_per_rail: (load.origin == LoadOrigin::Ours && load.batch.is_none())
+                .then(|| most_of_a_rail(&newest.workers))
+                .flatten(),
+            operations: all.as_ref().map(|done| done.operations),
+            mops: all
+                .as_ref()
+                .filter(|done| done.ns > 0)
+                .and_then(|done| round(done.operations as f64 * 1e3 / done.ns as f64)),
+            operations_per_poll: polled.and_then(|done| round(done.operations as f64 / done.polls as f64)),
+            empty_poll_share: polled.and_then(|done| round(done.empty_polls as f64 / done.polls as f64)),
             place: load.place.clone(),
             duration_s: known(load.duration_s),
             warmup_s: known(load.warmup_s),
@@ -232,7 +258,8 @@ impl LoadBlock {
             errors,
             restarts: newest.workers.iter().fold(0, |sum, worker| sum.saturating_add(worker.restarts)),
             latency_us: LatencyRow::of(&latency),
-            perf: PerfRow::of(together(measured, load).as_ref(), &load.perf_gaps),
+            latency_unknown: latency.is_empty().then(|| no_latency(load, simulated).to_owned()),
+            perf: PerfRow::of(all.as_ref(), &load.perf_gaps),
             threads,
         })
     }
@@ -250,6 +277,22 @@ fn together(workers: &[Measured], load: &Load) -> Option<Done> {
     let counted = done.into_iter().map(|done| done.perf).filter(|perf| *perf != PerfFrame::default());
     let perf = counted.reduce(|sum, more| sum.plus(&more)).unwrap_or_default();
     Some(Done { perf, ..all })
+}
+
+/// Threads of the rail that has the most; `None` without any.
+fn most_of_a_rail(workers: &[WorkerFrame]) -> Option<usize> {
+    let of = |rail| workers.iter().filter(|worker| worker.rail == rail).count();
+    workers.iter().map(|worker| of(worker.rail)).max()
+}
+
+/// Why no latency is known.
+fn no_latency(load: &Load, simulated: bool) -> &'static str {
+    match (simulated, load.is_functional_check(), load.origin) {
+        (true, ..) => "not modelled",
+        (_, true, _) => "not timed over TCP",
+        (_, _, LoadOrigin::Described) => "not ours to time",
+        _ => "no sampled operation completed in the measured time",
+    }
 }
 
 fn devices(load: &Load, timeline: &Timeline) -> Vec<String> {

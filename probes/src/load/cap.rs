@@ -1,42 +1,43 @@
 //! A rate that a thread keeps below.
 
-use super::{LoadError, LoadTransport, Pumped};
 use std::time::Instant;
 
 /// How much of the rate may be made up for at once after a pause, nanoseconds. Longer than a thread is usually away
 /// from its CPU, so that the mean stays at the rate; short enough for a burst to be none that a fabric feels.
 const BURST_NS: f64 = 10e6;
 
-/// A transport that is only pumped while its bytes are below the rate. What completes meanwhile waits to be seen, so
-/// its latency says nothing and is not told.
-pub(super) struct Capped<'a, T> {
-    transport: &'a mut T,
+/// How many bytes may be posted by now. It is asked before requests are posted, never before completions are seen, so
+/// that the latency is that of a rail with time to spare.
+#[derive(Debug)]
+pub(super) struct Cap {
     bucket: Bucket,
-    start: Instant,
+    /// When it was first asked.
+    start: Option<Instant>,
 }
 
-impl<'a, T: LoadTransport> Capped<'a, T> {
+impl Cap {
     /// At most `gb_per_s`, 10^9 bytes a second.
-    pub(super) fn new(transport: &'a mut T, gb_per_s: f64) -> Self {
-        Self { transport, bucket: Bucket::new(gb_per_s), start: Instant::now() }
+    pub(super) fn new(gb_per_s: f64) -> Self {
+        Self { bucket: Bucket::new(gb_per_s), start: None }
     }
-}
 
-impl<T: LoadTransport> LoadTransport for Capped<'_, T> {
-    fn pump(&mut self) -> Result<Pumped, LoadError> {
-        if !self.bucket.has_some(self.start.elapsed().as_nanos() as f64) {
-            return Ok(Pumped::default());
-        }
-        let pumped = self.transport.pump()?;
-        self.bucket.take(pumped.bytes);
-        Ok(Pumped { latency_ns: None, ..pumped })
+    /// Whether something may be posted now.
+    pub(super) fn has_some(&mut self) -> bool {
+        let elapsed = self.start.get_or_insert_with(Instant::now).elapsed();
+        self.bucket.has_some(elapsed.as_nanos() as f64)
+    }
+
+    /// So many bytes were posted.
+    pub(super) fn take(&mut self, bytes: u64) {
+        self.bucket.take(bytes);
     }
 }
 
 /// Fills with the bytes that may be moved, up to a burst.
+#[derive(Debug)]
 struct Bucket {
     bytes_per_ns: f64,
-    /// Below 0 after more was moved than was there: completions come in lumps.
+    /// Below 0 after more was posted than was there: requests go out in chains.
     bytes: f64,
     filled_at_ns: f64,
 }

@@ -1,6 +1,5 @@
 //! The life of one thread of a load.
 
-use super::cap::Capped;
 use super::connect::{ConnectedRail, Traffic};
 use super::control::{Control, Happening, Worker, lock};
 use super::drive::{Idle, drive};
@@ -198,10 +197,10 @@ impl Thread {
         };
         let share = self.params.share_of_operations();
         let idle = Idle::of_driver(self.rail.driver.as_deref());
-        let driven = match self.params.rate_gb_per_s {
-            None => drive(&mut *transport, control, worker, idle, share),
-            Some(rate) => drive(&mut Capped::new(&mut *transport, rate), control, worker, idle, share),
-        };
+        if let Some(rate) = self.params.rate_gb_per_s {
+            transport.hold_to(rate);
+        }
+        let driven = drive(&mut *transport, control, worker, idle, share);
         let end =
             driven.and_then(|()| if self.params.bidirectional { rest(&mut transport, idle) } else { Ok(()) });
         if worker.is_halted() {

@@ -1,11 +1,12 @@
 //! READs and WRITEs over reliable-connected queue pairs of one rail.
 
+use super::cap::Cap;
 use super::latency::Stopwatch;
 use super::layout::{Layout, Ticket};
 use super::round_trip::{Next, RoundTrip};
 use super::{LoadError, LoadTransport, Pumped};
 use crate::ffi::verbs::{CompletionQueue, Error, Ring, Status};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Polls, all of them empty, after which a rail that failed no longer waits for requests that are still out: other
 /// queue pairs may sit out their timeouts, which takes seconds.
@@ -25,10 +26,38 @@ pub(super) struct VerbsTransport {
     primed: bool,
     /// Chains freed by the completion that ends them.
     group: usize,
-    /// Whether what has completed is posted again.
-    posting: bool,
+    /// Requests of such a group; the last of a queue pair may have fewer.
+    group_requests: u32,
+    posting: Posting,
+    held: Option<Held>,
     stopwatch: Stopwatch,
     failing: Option<Failing>,
+}
+
+/// Whether what has completed is posted again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Posting {
+    /// At once.
+    Freely,
+    /// When the rate lets it go.
+    Held,
+    /// No more.
+    Ended,
+}
+
+/// What a rate holds back.
+struct Held {
+    cap: Cap,
+    /// Groups of chains that may be posted, in the order in which they became free.
+    waiting: VecDeque<Waiting>,
+}
+
+/// A group of chains of a queue pair, all of whose requests are accounted for.
+struct Waiting {
+    lane: usize,
+    group: usize,
+    /// Id of the completion that ends it; `None` before it was posted for the first time.
+    id: Option<u64>,
 }
 
 /// One queue pair.
@@ -102,7 +131,9 @@ impl VerbsTransport {
             round_trip,
             primed: false,
             group,
-            posting: true,
+            posting: Posting::Freely,
+            held: None,
+            group_requests: layout.chain() * layout.group(),
             stopwatch,
             failing: None,
         }
@@ -138,9 +169,40 @@ impl VerbsTransport {
         Err(failing.into_error(&self.device))
     }
 
+    /// Posts no more than `gb_per_s`, 10^9 bytes a second, from the first request on. Before the first pump.
+    pub(super) fn hold_to(&mut self, gb_per_s: f64) {
+        let groups = self.lanes.iter().map(|lane| lane.ring.chains().div_ceil(self.group));
+        let waiting = VecDeque::with_capacity(groups.sum());
+        self.held = Some(Held { cap: Cap::new(gb_per_s), waiting });
+        self.posting = Posting::Held;
+    }
+
+    /// Posts what waits, as far as the rate lets it.
+    fn post_held(&mut self) -> Result<(), Error> {
+        let Some(held) = &mut self.held else { return Ok(()) };
+        while let Some(next) = held.waiting.front()
+            && held.cap.has_some()
+        {
+            let lane = &mut self.lanes[next.lane];
+            if let Some(id) = next.id {
+                self.stopwatch.posts(id);
+            }
+            let first = next.group * self.group;
+            for chain in first..(first + self.group).min(lane.ring.chains()) {
+                lane.ring.post(chain)?;
+            }
+            let before = u32::try_from(next.group).unwrap_or(u32::MAX).saturating_mul(self.group_requests);
+            let requests = self.group_requests.min(lane.ledger.depth.saturating_sub(before));
+            lane.ledger.idle = lane.ledger.idle.saturating_sub(requests);
+            held.cap.take(u64::from(requests) * self.size_bytes);
+            held.waiting.pop_front();
+        }
+        Ok(())
+    }
+
     /// Posts nothing any more: what is out completes.
     pub(super) fn stop_posting(&mut self) {
-        self.posting = false;
+        self.posting = Posting::Ended;
     }
 
     /// Whether nothing is out.
@@ -148,10 +210,22 @@ impl VerbsTransport {
         !self.primed || self.lanes.iter().all(|lane| lane.ledger.idle == lane.ledger.depth)
     }
 
-    /// Fills every queue, a chain of each in turn.
+    /// Fills every queue, a chain of each in turn; with a rate, lets every group of each wait in turn.
     #[cold]
     fn prime(&mut self) -> Result<(), LoadError> {
         self.primed = true;
+        if let Some(held) = &mut self.held {
+            let groups =
+                self.lanes.iter().map(|lane| lane.ring.chains().div_ceil(self.group)).max().unwrap_or(0);
+            for group in 0..groups {
+                let lanes = 0..self.lanes.len();
+                held.waiting.extend(lanes.map(|lane| Waiting { lane, group, id: None }));
+            }
+            for lane in &mut self.lanes {
+                lane.ledger.idle = lane.ledger.depth;
+            }
+            return Ok(());
+        }
         let chains = self.lanes.iter().map(|lane| lane.ring.chains()).max().unwrap_or(0);
         for chain in 0..chains {
             for lane in &mut self.lanes {
@@ -194,7 +268,7 @@ impl Failing {
 
 impl LoadTransport for VerbsTransport {
     fn pump(&mut self) -> Result<Pumped, LoadError> {
-        if !self.primed && self.posting {
+        if !self.primed && self.posting != Posting::Ended {
             if self.round_trip.next() != Next::Begin {
                 return self.time_round_trip();
             }
@@ -219,7 +293,7 @@ impl LoadTransport for VerbsTransport {
                 let failing = self.failing.get_or_insert_with(|| Failing::new(Why::Completion(status)));
                 failing.count(status);
             }
-            if ticket.ends_group && self.failing.is_none() && self.posting {
+            if ticket.ends_group && self.failing.is_none() && self.posting == Posting::Freely {
                 // all of the group is accounted for, and so is everything that was posted before it
                 lane.ledger.idle = 0;
                 latency_ns = self.stopwatch.sees(completion.id()).or(latency_ns);
@@ -231,10 +305,21 @@ impl LoadTransport for VerbsTransport {
                         break;
                     }
                 }
+            } else if let Some(held) = self.held.as_mut().filter(|_| ticket.ends_group) {
+                let id = completion.id();
+                latency_ns = self.stopwatch.sees(id).or(latency_ns);
+                let (lane, group) = (ticket.lane as usize, ticket.group as usize);
+                held.waiting.push_back(Waiting { lane, group, id: Some(id) });
             }
         }
         if empty {
             self.stopwatch.idles();
+        }
+        if self.posting == Posting::Held
+            && self.failing.is_none()
+            && let Err(error) = self.post_held()
+        {
+            self.failing = Some(Failing::new(Why::Refused(error)));
         }
         if let Some(mut failing) = self.failing.take() {
             failing.empty_polls = if empty { failing.empty_polls + 1 } else { 0 };

@@ -11,6 +11,10 @@ pub(super) fn write(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
     match &report.load {
         Some(load) => {
             write!(f, "{}", Wrapped { lead: "load: ", text: &of_load(load) })?;
+            let messages = of_messages(load).join(", ");
+            if !messages.is_empty() {
+                write!(f, "{}", Wrapped { lead: "  ", text: &messages })?;
+            }
             for leg in &load.legs {
                 write!(f, "{}", Wrapped { lead: "  ", text: &leg.to_string() })?;
             }
@@ -145,6 +149,33 @@ fn times_back(restarts: u64) -> Option<String> {
         0 => None,
         1 => Some("came back once".to_owned()),
         times => Some(format!("came back {times} times")),
+    }
+}
+
+/// `1.23 Mpps (4920000 messages), 4.10 done a poll, 12.3 % of polls empty`, and why there is no latency; nothing of a
+/// simulation.
+fn of_messages(load: &LoadBlock) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    if load.origin != LoadOrigin::Ours || load.simulated {
+        return parts;
+    }
+    parts.extend(load.mops.map(|mops| {
+        let operations = load.operations.map_or(String::new(), |n| format!(" ({n} messages)"));
+        format!("{} Mpps{operations}", figure(mops))
+    }));
+    parts.extend(load.operations_per_poll.map(|found| format!("{} done a poll", three_digits(found))));
+    parts.extend(load.empty_poll_share.map(|share| format!("{:.1} % of polls empty", 100.0 * share)));
+    parts.extend(load.latency_unknown.as_ref().map(|why| format!("latency {why}")));
+    parts
+}
+
+/// Three digits of what may be small: `0.00123`.
+fn figure(value: f64) -> String {
+    match value {
+        0.1.. => three_digits(value),
+        0.01.. => format!("{value:.4}"),
+        0.001.. => format!("{value:.5}"),
+        _ => format!("{value:.6}"),
     }
 }
 

@@ -84,7 +84,9 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
 /// What the load's column is called: no rate without its message size.
 fn load_heading(host: &Report) -> String {
     let size = host.load.as_ref().and_then(|load| load.size_bytes);
-    size.map_or_else(|| "     load".to_owned(), |bytes| format!(" load {}", Size(bytes)))
+    let unit = |size: &str| if size.ends_with(|c: char| c.is_ascii_digit()) { " B" } else { "" };
+    size.map(|bytes| Size(bytes).to_string())
+        .map_or_else(|| "     load".to_owned(), |size| format!(" load {size}{}", unit(&size)))
 }
 
 /// What stands below the rate of every rail that is no figure of the fabric; `None` where it is one.
@@ -120,7 +122,9 @@ fn short(gb_per_s: f64) -> String {
     match gb_per_s {
         0.0 | 0.1.. => format!("{gb_per_s:.2}"),
         0.01.. => format!("{gb_per_s:.3}"),
-        _ => format!("{gb_per_s:.4}"),
+        0.001.. => format!("{gb_per_s:.4}"),
+        // a report knows rates to a kilobyte a second
+        _ => format!("{gb_per_s:.6}"),
     }
 }
 

@@ -165,7 +165,7 @@ impl Point {
         if self.errors.contains_key("DATA_MISMATCH") {
             self.left_out = Some("DATA_MISMATCH".to_owned());
         } else if !self.failures.is_empty() {
-            self.left_out.get_or_insert_with(|| "a rail failed".to_owned());
+            self.left_out.get_or_insert_with(|| "a rail failed or its data were not checked".to_owned());
         }
         self
     }

@@ -250,7 +250,7 @@ impl RailRow {
             uverbs: rail.uverbs.clone(),
             rx_gb_per_s: known(sums.rx_gb_per_s()),
             tx_gb_per_s: known(sums.tx_gb_per_s()),
-            load_gb_per_s: known(sums.load.mean_gb_per_s()),
+            load_gb_per_s: known(timeline.load_gb_per_s(id)),
             latency_us: (!sums.latency.is_empty()).then(|| LatencyRow::of(&sums.latency)),
             round_trip_us: known(timeline.round_trip_ns(id).map(|ns| ns as f64 / 1e3)),
             ceilings_gb_per_s: CeilingsRow {

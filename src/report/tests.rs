@@ -125,6 +125,7 @@ fn loaded_report() -> super::Report {
             empty_polls: 25,
             errors: BTreeMap::from([("RETRY_EXC_ERR".to_owned(), 2)]),
             restarts: 1,
+            measured: None,
             perf: PerfFrame { context_switches: Some(seq * 7), ..PerfFrame::default() },
             latency: Latencies::from_counts([
                 (Latencies::bucket(171_000), seq * 900),

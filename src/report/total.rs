@@ -39,7 +39,10 @@ impl Totals {
             tx_gb_per_s: total(RailSums::tx_gb_per_s),
             // payload comes from completions, which the counters' trouble does not touch
             load_gb_per_s: known(
-                sums.iter().filter_map(|sums| sums.load.mean_gb_per_s()).reduce(|a, b| a + b),
+                topology
+                    .rails_with_id()
+                    .filter_map(|(id, _)| timeline.load_gb_per_s(id))
+                    .reduce(|a, b| a + b),
             ),
             physical_ports: ports.iter().map(|rail| cables(rail)).sum(),
             line_gb_per_s: sum(ports.iter().map(|rail| wire(rail))),

@@ -37,6 +37,7 @@ pub(super) struct WorkerBase {
     pub counts: [Last; 4],
     pub perf: PerfBase,
     pub latency: Latencies,
+    pub measured: [Last; 2],
 }
 
 /// The element at this position, made if it is not there yet.

@@ -162,6 +162,8 @@ fn leg(value: &Value, columns: &Columns, base: &mut [Last; 4]) -> Read<LegFrame>
 fn worker(value: &Value, columns: &Columns, base: &mut WorkerBase) -> Read<WorkerFrame> {
     let row = Cells::of(value, &columns.worker, super::format::WORKER)?;
     let [bytes, operations, polls, empty_polls] = &mut base.counts;
+    let [measured_bytes, measured_ns] = &mut base.measured;
+    let measured = row.number(11, measured_bytes)?.zip(row.number(12, measured_ns)?);
     Ok(WorkerFrame {
         rail: row.model(0)?,
         phase: row.model(1)?,
@@ -174,6 +176,7 @@ fn worker(value: &Value, columns: &Columns, base: &mut WorkerBase) -> Read<Worke
         latency: latency(row.list(8)?, &mut base.latency).ok_or_else(|| row.wrong(8))?,
         round_trip_ns: row.model(9)?,
         restarts: row.model(10)?,
+        measured: measured.map(|(bytes, ns)| Measured { bytes, ns }),
     })
 }
 

@@ -135,6 +135,7 @@ fn worker(row: &mut Row<'_>, worker: &WorkerFrame, base: &mut WorkerBase) {
         perf: cost,
         latency: took,
         round_trip_ns,
+        measured,
     } = worker;
     row.word(rail.as_ref());
     row.json(phase);
@@ -146,6 +147,8 @@ fn worker(row: &mut Row<'_>, worker: &WorkerFrame, base: &mut WorkerBase) {
     row.row(|row| latency(row, took, &mut base.latency));
     row.json(round_trip_ns);
     row.word((*restarts > 0).then_some(restarts));
+    row.number(measured.map(|measured| measured.bytes), &mut base.measured[0]);
+    row.number(measured.map(|measured| measured.ns), &mut base.measured[1]);
 }
 
 /// The buckets that differ from the last ones, each with its difference modulo 2^64.

@@ -44,6 +44,8 @@ pub(super) const WORKER: &[&str] = &[
     "latency",
     "round_trip_ns",
     "restarts",
+    "measured_bytes",
+    "measured_ns",
 ];
 /// Columns of a worker's cost.
 pub(super) const PERF: &[&str] = &PerfFrame::NAMES;

@@ -151,6 +151,7 @@ fn story(count: u64) -> Listed {
                 empty_polls: n * 900,
                 errors: if n > 25 { BTreeMap::from([("RETRY_EXC_ERR".into(), 1)]) } else { BTreeMap::new() },
                 restarts: u64::from(n > 27),
+                measured: (n >= 8).then(|| Measured { bytes: n * 65_000_000, ns: (n - 8) * 100_000_000 }),
                 perf: PerfFrame { context_switches: Some(n / 7), ..PerfFrame::default() },
                 latency: Latencies::from_counts([(300, n * 40), (320, n / 3), (400, u64::from(n > 20))]),
                 round_trip_ns: (n > 6).then_some(7000),

@@ -341,6 +341,7 @@ impl SimUnit {
             empty_polls: count(&self.counts.empty_polls),
             errors: BTreeMap::new(),
             restarts: 0,
+            measured: None,
             perf: PerfFrame::default(),
             latency: self.counts.latency.read(),
             round_trip_ns: None,

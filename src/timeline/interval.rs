@@ -195,6 +195,10 @@ fn leave_out_other_ports(topology: &Topology, load: &Load, rails: &mut [RailRate
     }
 }
 
+/// Share of an interval that must lie in a load's measured time for the interval to count; clocks of two threads are
+/// read at moments that differ a little.
+const MEASURED_SHARE: f64 = 0.9;
+
 fn own_load(rates: &mut RailRates, before: &Frame, frame: &Frame, at: usize) {
     let on_rail = |w: &&probes::model::WorkerFrame| w.rail.is_some_and(|r| r.0 == at);
     let sum = |f: &Frame| f.workers.iter().filter(on_rail).fold(0, |sum: u64, w| sum.saturating_add(w.bytes));
@@ -208,9 +212,16 @@ fn own_load(rates: &mut RailRates, before: &Frame, frame: &Frame, at: usize) {
         rates.load_gb_per_s =
             gb_per_s(sum(frame).saturating_sub(sum(before)), frame.at_ns.saturating_sub(before.at_ns));
     }
-    rates.measured = running(before, true) && running(frame, true);
+    let pairs = || before.workers.iter().zip(&frame.workers).filter(|(_, now)| on_rail(now));
+    let ns = frame.at_ns.saturating_sub(before.at_ns);
+    // the measured time may have ended in between, while threads still wait for what is out
+    let lasts = pairs().all(|(then, now)| match (then.measured, now.measured) {
+        (Some(then), Some(now)) => now.ns.saturating_sub(then.ns) as f64 >= MEASURED_SHARE * ns as f64,
+        _ => true,
+    });
+    rates.measured = running(before, true) && running(frame, true) && lasts;
     if rates.measured {
-        let pairs = before.workers.iter().zip(&frame.workers).filter(|(_, now)| on_rail(now));
+        let pairs = pairs();
         for (then, now) in pairs {
             rates.latency.add(&now.latency.since(&then.latency));
         }

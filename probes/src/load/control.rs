@@ -18,20 +18,13 @@ pub(super) struct Control {
     phase: Alone,
     changing: Mutex<()>,
     changed: Condvar,
-    measured: Mutex<Window>,
 }
 
-/// When the measured time began and ended, with the bytes of all workers then.
-#[derive(Debug, Default)]
+/// When a worker's measured time began and ended, with its bytes then.
+#[derive(Clone, Copy, Debug, Default)]
 struct Window {
     begin: Option<(Instant, u64)>,
     end: Option<(Instant, u64)>,
-}
-
-/// What all workers have moved, and when that was.
-fn mark<'a>(workers: impl Iterator<Item = &'a Worker>) -> (Instant, u64) {
-    let bytes = workers.map(|worker| worker.counts.bytes.load(Ordering::Relaxed));
-    (Instant::now(), bytes.fold(0, u64::saturating_add))
 }
 
 #[derive(Debug, Default)]
@@ -52,25 +45,6 @@ impl Control {
             self.phase.0.set(phase);
             self.changed.notify_all();
         }
-    }
-
-    /// Notes that the measured time begins.
-    pub(super) fn mark_begin<'a>(&self, workers: impl Iterator<Item = &'a Worker>) {
-        lock(&self.measured).begin = Some(mark(workers));
-    }
-
-    /// Notes that the measured time ends.
-    pub(super) fn mark_end<'a>(&self, workers: impl Iterator<Item = &'a Worker>) {
-        lock(&self.measured).end = Some(mark(workers));
-    }
-
-    /// What was done in the measured time so far; `None` before it begins.
-    pub(super) fn measured<'a>(&self, workers: impl Iterator<Item = &'a Worker>) -> Option<Measured> {
-        let measured = lock(&self.measured);
-        let (begin, bytes_then) = measured.begin?;
-        let (end, bytes) = measured.end.unwrap_or_else(|| mark(workers));
-        let ns = u64::try_from(end.saturating_duration_since(begin).as_nanos()).unwrap_or(u64::MAX);
-        Some(Measured { bytes: bytes.saturating_sub(bytes_then), ns })
     }
 
     /// Waits until the phase is no longer `phase`, or `worker` is told to let go.
@@ -112,6 +86,7 @@ pub(super) struct Worker {
     /// How often it went on after it had failed.
     pub(super) restarts: AtomicU64,
     news: Mutex<Vec<Happening>>,
+    measured: Mutex<Window>,
     /// Touched by the worker before it runs and after it ran, by the sampler in between.
     pub(super) meter: Mutex<Option<Meter>>,
     trouble: Mutex<Trouble>,
@@ -143,9 +118,33 @@ impl Worker {
             halted: AtomicBool::new(false),
             restarts: AtomicU64::new(0),
             news: Mutex::default(),
+            measured: Mutex::default(),
             meter: Mutex::default(),
             trouble: Mutex::default(),
         }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.counts.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Notes that its measured time begins.
+    pub(super) fn measured_from(&self, now: Instant) {
+        lock(&self.measured).begin.get_or_insert_with(|| (now, self.bytes()));
+    }
+
+    /// Notes that its measured time ends, unless it has ended: a counted load ends thread by thread.
+    pub(super) fn measured_until(&self, now: Instant) {
+        lock(&self.measured).end.get_or_insert_with(|| (now, self.bytes()));
+    }
+
+    /// What it did in its measured time so far, also over the time in which it had failed; `None` before that begins.
+    pub(super) fn measured(&self) -> Option<Measured> {
+        let Window { begin, end } = *lock(&self.measured);
+        let (begin, bytes_then) = begin?;
+        let (end, bytes) = end.unwrap_or_else(|| (Instant::now(), self.bytes()));
+        let ns = u64::try_from(end.saturating_duration_since(begin).as_nanos()).unwrap_or(u64::MAX);
+        Some(Measured { bytes: bytes.saturating_sub(bytes_then), ns })
     }
 
     /// Notes errors by name, and what they mean.
@@ -212,6 +211,7 @@ impl Worker {
             perf: lock(&self.meter).as_mut().map_or_else(PerfFrame::default, Meter::read),
             latency: self.counts.latency.read(),
             round_trip_ns: Some(get(&self.counts.round_trip_ns)).filter(|ns| *ns > 0),
+            measured: self.measured(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::control::{Control, Worker};
 use super::{LoadError, LoadTransport};
 use crate::model::WorkerPhase;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a thread does when there is nothing to reap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,7 @@ pub(super) fn drive(
             if seen == WorkerPhase::Measuring {
                 left = left.saturating_sub(pumped.operations);
                 if left == 0 {
+                    worker.measured_until(Instant::now());
                     return Ok(());
                 }
             }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A load in flight: what a source samples, and how it is stopped.
 pub trait RunningLoad: Send + Sync {
@@ -169,7 +169,11 @@ impl Running {
     /// Payload of this end's own operations in the measured time so far; `None` before it begins.
     #[must_use]
     pub fn measured(&self) -> Option<Measured> {
-        self.control.measured(self.units.iter().map(|unit| &*unit.worker))
+        let each = self.units.iter().filter_map(|unit| unit.worker.measured());
+        each.reduce(|all, one| Measured {
+            bytes: all.bytes.saturating_add(one.bytes),
+            ns: all.ns.max(one.ns),
+        })
     }
 }
 
@@ -234,11 +238,14 @@ impl Clock {
         let workers = || self.workers.iter().map(|worker| &**worker);
         if self.control.wait_while(WorkerPhase::Waiting, None) == WorkerPhase::Warmup {
             self.control.wait_while(WorkerPhase::Warmup, Some(span(self.warmup_s)));
+            // before the phase, so that no thread has counted its share by then
+            let now = Instant::now();
+            workers().for_each(|worker| worker.measured_from(now));
             self.control.advance(WorkerPhase::Measuring);
-            self.control.mark_begin(workers());
         }
         self.control.wait_while(WorkerPhase::Measuring, self.duration_s.map(span));
         self.control.advance(WorkerPhase::Done);
-        self.control.mark_end(workers());
+        let now = Instant::now();
+        workers().for_each(|worker| worker.measured_until(now));
     }
 }

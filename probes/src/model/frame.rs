@@ -129,4 +129,9 @@ pub struct WorkerFrame {
     /// The fastest of a few READs made before the load, one after the other, nanoseconds; `None` where none was timed.
     #[serde(default)]
     pub round_trip_ns: Option<u64>,
+    /// What it did in its measured time so far, by its own engine's clock and to the moment: also where that ended
+    /// between two frames, and with the time in which it had failed. `None` before that time, and where the engine
+    /// does not tell.
+    #[serde(default)]
+    pub measured: Option<Measured>,
 }

@@ -41,6 +41,7 @@ prop_compose! {
     fn any_worker()(rail in prop::option::of(0..2usize), counts in any::<[u64; 4]>(), phase in 0..5usize,
                     perf in prop::collection::vec(any_counter(), PerfFrame::NAMES.len()),
                     errors in prop::collection::btree_map("[A-Z_]{1,5}", any::<u64>(), 0..2), restarts in 0..3u64,
+                    measured in prop::option::of(any::<[u64; 2]>()),
                     latency in prop::collection::btree_map(0..Latencies::BUCKETS, any::<u64>(), 0..4),
                     round_trip_ns in any::<Option<u64>>()) -> WorkerFrame {
         use WorkerPhase::{Done, Failed, Measuring, Waiting, Warmup};
@@ -48,6 +49,7 @@ prop_compose! {
         WorkerFrame {
             rail: rail.map(RailId), phase: [Waiting, Warmup, Measuring, Done, Failed][phase],
             bytes, operations, polls, empty_polls, errors, restarts,
+            measured: measured.map(|[bytes, ns]| Measured { bytes, ns }),
             perf: PerfFrame::of_values(perf.try_into().unwrap()),
             latency: Latencies::from_counts(latency), round_trip_ns,
         }

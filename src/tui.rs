@@ -153,6 +153,8 @@ async fn wait(sampler: &mut Sampler, signals: &mut Signals) -> anyhow::Result<()
 struct Signals {
     interrupt: Signal,
     terminate: Signal,
+    /// Ctrl-\\ of another terminal, or `kill -QUIT`: it would leave the terminal as it is.
+    quit: Signal,
     hangup: Hangup,
 }
 
@@ -161,6 +163,7 @@ impl Signals {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
+            quit: signal(SignalKind::quit())?,
             hangup: Hangup::listen()?,
         })
     }
@@ -169,6 +172,7 @@ impl Signals {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            _ = self.quit.recv() => {}
             () = self.hangup.recv() => {}
         }
     }

@@ -46,6 +46,7 @@ pub use latency::Histogram;
 pub use opening::{Opening, open};
 pub use params::{Memory, Params, Place, Shape, Transport, WorkingSet};
 pub use pattern::Wrong;
+pub use placement::check_place;
 pub use running::{Running, RunningLoad};
 pub use tcp::TcpEnd;
 pub use unit::Unit;

@@ -36,6 +36,8 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
         ensure!(!file.exists(), "{}: is there already; choose another name", file.display());
     }
     let (root, end) = End::of(&common, args.knobs.gid_index)?;
+    // before the peer registers memory for nothing
+    probes::load::check_place(&end.topology, &params.place)?;
     let mut end = end.with_memory(params.memory)?;
     end.door = door;
     let topology = (*end.topology).clone();
@@ -57,13 +59,24 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let (source, strained) = gentle(Box::new(live), &stop, args.gentle);
     connected.go();
     let title = connected.agreed.peer.host.clone();
-    let code = watch::run(source, &common, How { title, mode: Mode::Load, stop, ..How::default() });
-    let failures = connected.failures();
-    told.end(&failures);
-    let some_failed = !failures.is_empty() || !connected.agreed.left_out.is_empty();
-    let all_failed = connected.all_failed();
     let sums = connected.sums();
-    let ended = connected.finish();
+    let (mut ended, mut some_failed, mut all_failed) = (Ended::Here, false, false);
+    let end = || {
+        let failures = connected.failures();
+        told.end(&failures);
+        some_failed = !failures.is_empty() || !connected.agreed.left_out.is_empty();
+        all_failed = connected.all_failed();
+        let has_measured = connected.has_measured();
+        ended = connected.finish();
+        match &ended {
+            Ended::There(reason) => Some(format!("by the peer: {reason}")),
+            Ended::Lost(error) => Some(error.to_string()),
+            Ended::Here if has_measured || some_failed => None,
+            Ended::Here => Some("stopped before anything was measured".to_owned()),
+        }
+    };
+    let how = How { title, mode: Mode::Load, stop, ..How::default() };
+    let code = watch::run_until(source, &common, how, end);
     if let Some(line) = sums.line() {
         tell(line);
     }
@@ -72,6 +85,8 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
         tell(why);
     }
     let code = match code? {
+        // a recording that is not whole
+        code if code == ExitCode::from(2) => code,
         _ if (some_failed || strained.get().is_some()) && common.fail_on() != FailOn::Never => {
             ExitCode::from(1)
         }

@@ -6,6 +6,7 @@ use crate::peer::signals::Signals;
 use crate::peer::{Door, End, invitation};
 use crate::printable::Printable;
 use anyhow::{Context, ensure};
+use probes::ffi::verbs::Devices;
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -61,6 +62,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
 fn greeting(end: &End, listening: std::net::SocketAddr) -> Vec<String> {
     let mut lines = vec![format!("railscope serve: rails of {}:", end.me.host)];
     lines.extend(end.offers.iter().map(|offer| format!("  {offer}")));
+    lines.extend(without_rdma(end));
     lines.extend(end.gpu.iter().map(|gpu| format!("data lie in the memory of {}", gpu.label())));
     lines.push("type on the other host:".to_owned());
     let netdevs: Vec<String> = end.offers.iter().filter_map(|offer| offer.netdev.clone()).collect();
@@ -76,6 +78,26 @@ fn greeting(end: &End, listening: std::net::SocketAddr) -> Vec<String> {
     }
     lines.push("Ctrl-C ends it".to_owned());
     lines
+}
+
+/// Rails that queue pairs cannot use, whatever sysfs says of them; over TCP they can be tried all the same.
+fn without_rdma(end: &End) -> Vec<String> {
+    const ONLY_TCP: &str = "only a load with --transport tcp can use";
+    let known = match Devices::list() {
+        Ok(devices) => devices.names(),
+        Err(why) => return vec![format!("NO RDMA HERE, {ONLY_TCP} these rails: {why}")],
+    };
+    let listed = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    let strangers = end.offers.iter().filter(|offer| !known.contains(&offer.device));
+    strangers
+        .map(|offer| {
+            let device = &offer.device;
+            format!(
+                "NO RDMA over {device}, {ONLY_TCP} it: the verbs library lists {listed}; is its provider installed, \
+                 and /dev/infiniband passed into this container?"
+            )
+        })
+        .collect()
 }
 
 /// Prints a line; stdout may be gone (closed pipe), and clients are served all the same.

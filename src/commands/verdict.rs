@@ -32,7 +32,24 @@ impl Form {
 ///
 /// The report cannot be written.
 pub fn print(timeline: &Timeline, common: &Common, form: Form) -> anyhow::Result<ExitCode> {
-    let report = report::build(timeline, &common.limits, common.ignore());
+    print_with(timeline, common, form, None)
+}
+
+/// The same of a load that ended before its time, where `cut_short` says why.
+///
+/// # Errors
+///
+/// As [`print`].
+pub fn print_with(
+    timeline: &Timeline,
+    common: &Common,
+    form: Form,
+    cut_short: Option<String>,
+) -> anyhow::Result<ExitCode> {
+    let mut report = report::build(timeline, &common.limits, common.ignore());
+    if let (Some(load), Some(why)) = (&mut report.load, cut_short) {
+        load.ended.get_or_insert(why);
+    }
     write(&report, form).context("the report cannot be written to stdout")?;
     Ok(exit_code(&report, common.fail_on()))
 }

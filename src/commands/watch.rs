@@ -1,7 +1,7 @@
 //! A session on the screen or without one: what `top`, `demo`, `load` and `replay` share.
 
 use super::{headless, signals, verdict};
-use crate::session::FrameSource;
+use crate::session::{FrameSource, RecordingStatus};
 use crate::settings::Common;
 use crate::tui::{self, How, Mode};
 use std::io::IsTerminal;
@@ -15,7 +15,22 @@ use std::process::ExitCode;
 /// # Errors
 ///
 /// The recording cannot be made, the source cannot go on, or the terminal is gone.
-pub fn run(source: Box<dyn FrameSource>, common: &Common, mut how: How) -> anyhow::Result<ExitCode> {
+pub fn run(source: Box<dyn FrameSource>, common: &Common, how: How) -> anyhow::Result<ExitCode> {
+    run_until(source, common, how, || None)
+}
+
+/// The same; between the session and its report `end` ends what the session was of, and says why a load ended before
+/// its time.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_until(
+    source: Box<dyn FrameSource>,
+    common: &Common,
+    mut how: How,
+    end: impl FnOnce() -> Option<String>,
+) -> anyhow::Result<ExitCode> {
     let (mut source, recording) = headless::recorded(source, common.record.as_deref())?;
     how.limits = common.limits.clone();
     how.ignore = common.ignore().to_vec();
@@ -31,8 +46,16 @@ pub fn run(source: Box<dyn FrameSource>, common: &Common, mut how: How) -> anyho
         timeline
     };
     headless::tell_trouble(recording.as_deref());
+    let cut_short = end();
     let timeline = timeline?;
-    if reports { verdict::print(&timeline, common, verdict::Form::of(common)) } else { Ok(ExitCode::SUCCESS) }
+    let code = if reports {
+        verdict::print_with(&timeline, common, verdict::Form::of(common), cut_short)?
+    } else {
+        ExitCode::SUCCESS
+    };
+    // what was to be kept is not whole, whatever is in it
+    let is_whole = recording.as_deref().and_then(RecordingStatus::trouble).is_none();
+    Ok(if is_whole { code } else { ExitCode::from(2) })
 }
 
 /// Whether the session goes on the screen.

@@ -80,8 +80,10 @@ impl Attendance {
         if let Ended::There(words) = &ended {
             reason = format!("stopped: {words}");
         }
-        if !matches!(ended, Ended::Lost(_)) {
-            self.part(seconds, reason).await;
+        if !matches!(ended, Ended::Lost(_))
+            && let Err(error) = self.part(seconds, reason).await
+        {
+            ended = Ended::Lost(error);
         }
         self.link.close().await;
         ended
@@ -283,22 +285,34 @@ impl Attendance {
     }
 
     /// Says goodbye, and waits for the server's.
-    async fn part(&mut self, seconds: f64, reason: String) {
+    ///
+    /// # Errors
+    ///
+    /// The server is gone, silent, or does not say it.
+    async fn part(&mut self, seconds: f64, reason: String) -> Result<(), PeerError> {
         let farewell = self.link.timing().farewell;
         let _ = self.link.send(Message::Progress(self.party.progress(seconds))).await;
-        if self.link.send(Message::Bye { reason }).await.is_err() {
-            return;
-        }
+        // a connection that is gone is heard below, with the reason
+        let _ = self.link.send(Message::Bye { reason }).await;
+        let peer = self.link.peer().to_owned();
         let answered = async {
             loop {
                 match self.link.next().await {
                     Ok(Message::Progress(progress)) => self.progress_there(progress),
-                    Ok(Message::Bye { .. }) | Err(_) => return,
+                    Ok(Message::Bye { .. }) => return Ok(()),
+                    Err(error) => return Err(error),
                     Ok(_) => {}
                 }
             }
         };
-        let _ = timeout(farewell * 2, answered).await;
+        // its threads come to rest, and it frees its memory
+        let limit = farewell * 3;
+        match timeout(limit, answered).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(PeerError::Silent { seconds, .. })) => Err(PeerError::NoGoodbye { peer, seconds }),
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(PeerError::Late { peer, wanted: "its goodbye", seconds: limit.as_secs_f64() }),
+        }
     }
 }
 

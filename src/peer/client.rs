@@ -49,6 +49,12 @@ impl Connected {
         !workers.is_empty() && workers.iter().all(|worker| worker.phase == WorkerPhase::Failed)
     }
 
+    /// Whether the measured time has begun.
+    #[must_use]
+    pub fn has_measured(&self) -> bool {
+        self.traffic.measured().is_some()
+    }
+
     /// In what pages our buffers lie, in one line; `None` where none lies in the host's memory.
     #[must_use]
     pub fn pages(&self) -> Option<String> {

@@ -113,6 +113,17 @@ pub enum PeerError {
         /// What was waited for.
         wanted: &'static str,
     },
+    /// The peer froze while the load came to its end.
+    #[error(
+        "{peer} fell silent {seconds} s ago and did not say goodbye: it may have frozen while it was measured; look at \
+         that host, and measure again"
+    )]
+    NoGoodbye {
+        /// Address and port, or host.
+        peer: String,
+        /// Since its last sign of life.
+        seconds: f64,
+    },
     /// What came says more than the plan allows.
     #[error("{peer} sent a `{got}` that does not fit the plan: {reason}")]
     BeyondPlan {

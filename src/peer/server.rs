@@ -71,6 +71,18 @@ pub async fn serve(listener: TcpListener, end: End, say: Say, stopped: impl Futu
     let _ = timeout(limit, async { while clients.join_next().await.is_some() {} }).await;
 }
 
+/// The threads of a client whom nobody waits for any more: a server that must end does not wait for a device that
+/// hangs.
+struct Parting(Option<Party>);
+
+impl Drop for Parting {
+    fn drop(&mut self) {
+        if let Some(party) = self.0.take() {
+            let _ = std::thread::Builder::new().name("parting".to_owned()).spawn(move || drop(party));
+        }
+    }
+}
+
 #[derive(Clone)]
 struct Server {
     end: Arc<End>,
@@ -134,8 +146,13 @@ impl Server {
             joined = self.negotiate(link, &hello, &seat) => joined?,
             reason = stopped(&mut ended) => return Err(PeerError::StoppedHere(reason)),
         };
-        let done = Watching::new(link, &party, self.say.clone()).watch(&mut ended).await;
+        let mut party = Parting(Some(party));
+        let done = match &party.0 {
+            Some(party) => Watching::new(link, party, self.say.clone()).watch(&mut ended).await,
+            None => Ok(()),
+        };
         // the client has stopped or is gone: its reads find nobody from here on
+        let party = party.0.take();
         let _ = timeout(link.timing().farewell, tokio::task::spawn_blocking(move || drop(party))).await;
         drop(seat);
         if done.is_ok() {

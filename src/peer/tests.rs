@@ -418,3 +418,25 @@ async fn a_thread_that_never_failed_is_not_opened_anew() {
     let said = link.next().await.unwrap_err().to_string();
     assert!(said.contains("sent `reopen` when a thread that has failed was due"), "{said}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_freezes_at_the_end_is_noticed_by_its_missing_goodbye() {
+    let (near, mut far) = tokio::io::duplex(1 << 20);
+    crate::peer::wire::write_greeting(&mut far, "n1").await.unwrap();
+    let link = Link::greet(near, "n2".to_owned(), fake::end("n1", 1).timing).await.unwrap();
+    let party = {
+        let (client, server) = (fake::end("n1", 1), fake::end("n2", 2));
+        let pairs = crate::peer::matching::matching(&client.offers, &server.offers);
+        let plan = crate::peer::message::Plan::new(&pairs, &client.offers, &server.offers, Params::default());
+        let plan = plan.unwrap();
+        let (topology, rails, params) = plan.for_end(probes::load::Role::Reader, &client).unwrap();
+        let mut opened = client.engine.open(&topology, &rails, &params, probes::load::Role::Reader);
+        let ends = opened.endpoints().into_iter().map(Result::ok).collect();
+        let traffic = opened.connect(ends).unwrap();
+        Party { traffic, slots: plan.slots().collect(), plan, role: probes::load::Role::Reader }
+    };
+    let (attended, finish) = run(link, party);
+    finish.send(()).unwrap();
+    let Ended::Lost(error) = attended.await.unwrap() else { panic!("nothing came from the server") };
+    assert!(error.to_string().starts_with("n2 fell silent 3 s ago and did not say goodbye"), "{error}");
+}

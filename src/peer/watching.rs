@@ -19,6 +19,9 @@ const REPORT_EVERY: Duration = Duration::from_secs(1);
 /// A client that has said nothing of its load for so long is shown out; it tells each second.
 const TELLS_WITHIN: Duration = Duration::from_mins(1);
 
+/// The fastest wire that there is, 800 Gb/s.
+const MOST_WIRE_GB_PER_S: f64 = 100.0;
+
 /// What a client may need beyond twice the time that its plan has.
 const GRACE: Duration = Duration::from_mins(1);
 
@@ -244,11 +247,25 @@ impl<'a> Watching<'a> {
         (self.say)(&format!("{}: {line}", self.link.peer()));
     }
 
+    /// Whether so much can have moved over our rails since the load began: several times what their wires carry is
+    /// left for clocks that differ and for a loopback, which no wire holds back.
+    fn is_plausible(&self, gb: f64) -> bool {
+        let seconds = self.start.elapsed().as_secs_f64().max(1.0);
+        let rails = self.party.plan.lines.len() as f64;
+        gb <= 8.0 * MOST_WIRE_GB_PER_S * rails * seconds
+    }
+
     /// What the load has moved, in one phrase.
     fn result(&self) -> String {
         let (progress, rails) = (&self.so_far, self.party.plan.lines.len());
         let gb = progress.bytes as f64 / 1e9;
         let rate = if progress.seconds > 0.0 { gb / progress.seconds } else { 0.0 };
+        if progress.bytes > 0 && !self.is_plausible(gb) {
+            return format!(
+                "what it says of its load is implausible: more than its {rails} rails can have moved in {:.1} s",
+                self.start.elapsed().as_secs_f64()
+            );
+        }
         let back = if self.party.is_bidirectional() {
             let ours = self.party.progress(0.0).bytes as f64 / 1e9;
             format!("; {ours:.3} GB the other way")

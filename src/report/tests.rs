@@ -217,6 +217,20 @@ fn an_ignored_code_is_left_out() {
 }
 
 #[test]
+fn a_load_that_was_cut_short_is_not_fine() {
+    let (topology, traffic) = slow_node();
+    let ignore = ["cross-numa".to_owned(), "bond-leg-imbalance".to_owned(), "pcie-downgraded".to_owned()];
+    let mut report = build(&timeline(topology, &traffic), &Limits::default(), &ignore);
+    report.load.as_mut().unwrap().ended = Some("n2 closed the control connection".to_owned());
+    let text = report.to_string();
+    assert!(
+        text.contains("the load ended before its time") && !text.contains("nothing wrong found"),
+        "{text}"
+    );
+    assert!(text.contains("n2 closed the control"), "{text}");
+}
+
+#[test]
 fn a_rail_on_which_nothing_completed_is_not_fine() {
     let load = Arc::new(Load {
         origin: LoadOrigin::Ours,

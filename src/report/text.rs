@@ -88,7 +88,12 @@ impl Report {
         let good = part(count(Severity::Info), "thing worth knowing", "things worth knowing");
         let troubles =
             self.load.as_ref().map(|load| facts::troubles(load, self.session.duration_s)).unwrap_or_default();
+        let is_cut_short = self.load.as_ref().is_some_and(|load| load.ended.is_some());
         let verdict = match (bad.is_empty(), good) {
+            (true, good) if is_cut_short && troubles.is_empty() => {
+                let what = "the load ended before its time".to_owned();
+                [what].into_iter().chain(good).collect::<Vec<_>>().join(", ")
+            }
             (true, good) if !troubles.is_empty() => {
                 let met = self.load.as_ref().is_some_and(super::LoadBlock::met_errors);
                 let what = if met { "the load met errors" } else { "the load moved nothing on a rail" };

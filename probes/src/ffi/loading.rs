@@ -26,8 +26,13 @@ pub(super) fn load<T>(
     resolve: impl FnOnce(&Library) -> Result<T, libloading::Error>,
 ) -> Result<T, NotLoaded> {
     let path = path(instead, soname);
-    open(&path, resolve)
-        .map_err(|error| NotLoaded { path: path.to_string_lossy().into_owned(), reason: reason(&error) })
+    open(&path, resolve).map_err(|error| {
+        let path = path.to_string_lossy().into_owned();
+        let reason = reason(&error);
+        // the loader names the file itself
+        let reason = reason.strip_prefix(&format!("{path}: ")).map(str::to_owned).unwrap_or(reason);
+        NotLoaded { path, reason }
+    })
 }
 
 fn path(instead: &str, soname: &str) -> OsString {

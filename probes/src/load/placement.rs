@@ -2,6 +2,7 @@
 
 use super::gpu::Destination;
 use super::{LoadError, Place, Role};
+use crate::bind;
 use crate::model::{CpuSet, RailId, Topology};
 use std::collections::BTreeMap;
 
@@ -84,6 +85,19 @@ pub(super) fn places(
         avoid_irq_cpus(&mut places, rails, here);
     }
     Ok(places)
+}
+
+/// Whether the nodes or CPUs that `place` names are here and may be used, before a rail is opened.
+///
+/// # Errors
+///
+/// Which is not, or may not.
+pub fn check_place(topology: &Topology, place: &Place) -> Result<(), LoadError> {
+    if matches!(place, Place::Nodes { .. } | Place::Cpus(_)) {
+        let here = Here { allowed: bind::allowed_cpus(), irq_cpus: BTreeMap::new() };
+        places(topology, &[RailId(0)], place, Role::Reader, &here)?;
+    }
+    Ok(())
 }
 
 fn on_node(topology: &Topology, cpu: Option<u32>, mem: Option<u32>, here: &Here) -> Placement {

@@ -40,6 +40,8 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     if let Some(file) = &args.save {
         let resume = if args.resume { Resume::Yes } else { Resume::No };
         sweep = sweep.resumed(file, resume)?;
+        // before the first point is measured for nothing
+        Sweep::try_place(file)?;
     }
     if let Some(line) = sweep.grid.left_out() {
         tell(line);
@@ -113,6 +115,7 @@ fn measure(bench: &dyn Bench, sweep: &mut Sweep, save: Option<&Path>) -> anyhow:
     let window = Duration::try_from_secs_f64(sweep.window_s).context("--for")?;
     let each = window + Duration::try_from_secs_f64(sweep.params.warmup_s).context("--warmup")?;
     let mut progress = Progress::new(missing.len(), each);
+    let mut unsaved = None;
     for spot in missing {
         progress.begin(spot);
         let params = Params {
@@ -130,10 +133,14 @@ fn measure(bench: &dyn Bench, sweep: &mut Sweep, save: Option<&Path>) -> anyhow:
         progress.end(&point);
         sweep.add(point);
         if let Some(file) = save {
-            sweep.save(file)?;
+            // the rest is measured and printed all the same, and a later point saves this one too
+            unsaved = sweep.save(file).err();
+            if let Some(why) = &unsaved {
+                tell(format_args!("not saved: {why}; the sweep goes on"));
+            }
         }
     }
-    Ok(())
+    unsaved.map_or(Ok(()), |why| Err(anyhow::Error::new(why).context("the sweep is not saved")))
 }
 
 /// What the first measurement tells of both hosts.

@@ -199,9 +199,7 @@ impl Sweep {
     /// The file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), SavedError> {
         let failed = |cause| SavedError::File { path: path.to_owned(), cause };
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(".new");
-        let new = path.with_file_name(name);
+        let new = beside(path);
         let write = || -> io::Result<()> {
             let mut file = File::create(&new)?;
             serde_json::to_writer_pretty(&mut file, &self.clone().with_statements())?;
@@ -211,6 +209,26 @@ impl Sweep {
         };
         write().map_err(failed)
     }
+}
+
+impl Sweep {
+    /// Whether a sweep can be saved there; leaves nothing behind.
+    ///
+    /// # Errors
+    ///
+    /// There is no such directory, or nothing may be written in it.
+    pub fn try_place(path: &Path) -> Result<(), SavedError> {
+        let new = beside(path);
+        let tried = File::create(&new).and_then(|_| fs::remove_file(&new));
+        tried.map_err(|cause| SavedError::File { path: path.to_owned(), cause })
+    }
+}
+
+/// Where a file is written before it takes its place.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    path.with_file_name(name)
 }
 
 /// Whether a file that is there may be gone on with.
@@ -287,5 +305,14 @@ mod tests {
         std::fs::write(&path, "{}").unwrap();
         let said = sweep().resumed(&path, Resume::Yes).unwrap_err().to_string();
         assert!(said.contains("is no sweep of railscope"), "{said}");
+    }
+
+    #[test]
+    fn a_place_where_nothing_can_be_saved_is_known_before_the_first_point() {
+        let folder = tempfile::tempdir().unwrap();
+        Sweep::try_place(&folder.path().join("sweep.json")).unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        let said = Sweep::try_place(&folder.path().join("nodir/x.json")).unwrap_err().to_string();
+        assert!(said.contains("nodir/x.json") && said.contains("No such file"), "{said}");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::LoadKnobs;
 use crate::peer::client::{Connected, connect};
-use crate::peer::{Door, End, Ended, Target, perftest, request};
+use crate::peer::{Door, End, Ended, PeerError, Target, perftest, request};
 use crate::printable::tell;
 use crate::session::Stop;
 use crate::settings::Common;
@@ -121,7 +121,7 @@ impl Bench for Peer {
         connected.go();
         let both = self.both(&mut both_ends, Duration::try_from_secs_f64(params.warmup_s)?, window);
         // what comes last counts too: the check of the data, and rails that fail while they come to rest
-        let (last, failures) = at_its_end(&*load, &self.stop, AT_REST);
+        let (last, mut failures) = at_its_end(&*load, &self.stop, AT_REST);
         let both = both.or_else(|| {
             // rails that failed all are a point too, one without a rate
             let frame = both_ends.take();
@@ -135,6 +135,10 @@ impl Bench for Peer {
             return Ok(None);
         }
         match ended {
+            // what was measured may be of a host that froze: the point is failed, and the next will tell
+            Ended::Lost(error @ PeerError::NoGoodbye { .. }) if both.is_some() => {
+                failures.push(error.to_string());
+            }
             Ended::Lost(error) => return Err(anyhow::Error::new(error).context("the load was cut short")),
             Ended::There(reason) => bail!("ended by the peer: {reason}"),
             Ended::Here => {}

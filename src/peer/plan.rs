@@ -154,11 +154,12 @@ impl Plan {
         if params.shape == Shape::Striped {
             let threads =
                 if params.workers == 1 { "1 thread".into() } else { format!("{} threads", params.workers) };
+            let rails =
+                if self.lines.len() == 1 { "1 rail".into() } else { format!("{} rails", self.lines.len()) };
             return format!(
-                "batches of {} pages of {} striped over {} rails by {threads} with {} queue pairs a rail",
+                "batches of {} pages of {} striped over {rails} by {threads} with {} queue pairs a rail",
                 params.batch,
                 Size(params.size_bytes),
-                self.lines.len(),
                 params.qps
             );
         }

@@ -74,7 +74,13 @@ impl Connected {
     /// That our threads have to share CPUs, in one line; `None` where each has its own.
     #[must_use]
     pub fn crowding(&self) -> Option<String> {
-        crowding(&self.traffic.load().workers, probes::bind::allowed_cpus().as_ref())
+        let load = self.traffic.load();
+        let mut workers = load.workers.clone();
+        if let (Some(_), Some(first)) = (load.batch, load.workers.first()) {
+            // a thread of a striped load is a worker of every rail
+            workers.retain(|worker| worker.device == first.device);
+        }
+        crowding(&workers, probes::bind::allowed_cpus().as_ref())
     }
 
     /// READs outstanding per queue pair of each rail, in the order of [`probes::model::Load::devices`].

@@ -57,7 +57,7 @@ pub fn no_figure_of_the_fabric(app: &App) -> Vec<&'static str> {
 /// Threads, latency, the other direction, restarts, and the GPU that the data lie in.
 fn did(load: &LoadBlock, unit: RateUnit, theme: Theme) -> Vec<Segment> {
     let plain = |text: String, rank| Segment::new(text, theme.plain(), rank);
-    let threads = load.threads.len();
+    let threads = load.workers.unwrap_or(load.threads.len());
     let mut pieces = vec![plain(format!("{threads} {}", if threads == 1 { "thread" } else { "threads" }), 1)];
     let us = theme.pick("µs", "us");
     match (load.latency_us.p50, load.latency_us.p99) {

@@ -2,49 +2,67 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What one thread has cost since its counters were enabled.
-///
-/// Counts of the CPU are as they were read. Where the counters took turns (multiplexing) a group ran only for part
-/// of the time it was wanted; [`PerfFrame::scaled`] makes of them what the whole time would have given.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PerfFrame {
+/// Makes [`PerfFrame`] of one list of its fields, so that names and slots cannot differ from them.
+macro_rules! perf_frame {
+    ($($(#[$doc:meta])* $field:ident,)*) => {
+        /// What one thread has cost since its counters were enabled.
+        ///
+        /// Counts of the CPU are as they were read. Where the counters took turns (multiplexing) a group ran only for
+        /// part of the time it was wanted; [`PerfFrame::scaled`] makes of them what the whole time would have given.
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct PerfFrame {
+            $($(#[$doc])* pub $field: Option<u64>,)*
+        }
+
+        impl PerfFrame {
+            /// Names of all fields, in the order of a session file's columns.
+            pub const NAMES: [&'static str; [$(stringify!($field)),*].len()] = [$(stringify!($field)),*];
+
+            fn slots(&mut self) -> [&mut Option<u64>; Self::NAMES.len()] {
+                [$(&mut self.$field),*]
+            }
+        }
+    };
+}
+
+perf_frame! {
     /// CPU cycles.
-    pub cycles: Option<u64>,
+    cycles,
     /// Instructions retired.
-    pub instructions: Option<u64>,
+    instructions,
     /// Context switches.
-    pub context_switches: Option<u64>,
+    context_switches,
     /// Moves to another CPU.
-    pub migrations: Option<u64>,
+    migrations,
     /// Nanoseconds the group of cycles was wanted and really counted; equal unless multiplexed.
-    pub enabled_ns: Option<u64>,
+    enabled_ns,
     /// See [`PerfFrame::enabled_ns`].
-    pub running_ns: Option<u64>,
+    running_ns,
     /// References to the cache that the CPU's maker means by it: the last level as a rule. Counted with the cycles.
-    pub cache_references: Option<u64>,
+    cache_references,
     /// Those of them that missed.
-    pub cache_misses: Option<u64>,
+    cache_misses,
     /// Loads that missed the level 1 data cache.
-    pub l1d_load_misses: Option<u64>,
+    l1d_load_misses,
     /// Loads that missed the last-level cache.
-    pub llc_load_misses: Option<u64>,
+    llc_load_misses,
     /// Stores that missed the last-level cache.
-    pub llc_store_misses: Option<u64>,
+    llc_store_misses,
     /// Nanoseconds the group of level 1 and last-level misses was wanted.
-    pub cache_enabled_ns: Option<u64>,
+    cache_enabled_ns,
     /// Nanoseconds it really counted.
-    pub cache_running_ns: Option<u64>,
+    cache_running_ns,
     /// Loads whose address was not in the TLB of data.
-    pub dtlb_load_misses: Option<u64>,
+    dtlb_load_misses,
     /// Fetches whose address was not in the TLB of instructions.
-    pub itlb_load_misses: Option<u64>,
+    itlb_load_misses,
     /// Nanoseconds the group of TLB misses was wanted.
-    pub tlb_enabled_ns: Option<u64>,
+    tlb_enabled_ns,
     /// Nanoseconds it really counted.
-    pub tlb_running_ns: Option<u64>,
+    tlb_running_ns,
     /// Nanoseconds the thread was on a CPU.
-    pub on_cpu_ns: Option<u64>,
+    on_cpu_ns,
 }
 
 /// Counters of the CPU that count over the same time, and the time they had.
@@ -98,38 +116,16 @@ impl PerfGroup {
 }
 
 impl PerfFrame {
-    /// Names of all fields, in the order of a session file's columns.
-    pub const NAMES: [&'static str; 18] = [
-        "cycles",
-        "instructions",
-        "context_switches",
-        "migrations",
-        "enabled_ns",
-        "running_ns",
-        "cache_references",
-        "cache_misses",
-        "l1d_load_misses",
-        "llc_load_misses",
-        "llc_store_misses",
-        "cache_enabled_ns",
-        "cache_running_ns",
-        "dtlb_load_misses",
-        "itlb_load_misses",
-        "tlb_enabled_ns",
-        "tlb_running_ns",
-        "on_cpu_ns",
-    ];
-
     /// All fields, in the order of [`PerfFrame::NAMES`].
     #[must_use]
-    pub fn values(&self) -> [Option<u64>; 18] {
+    pub fn values(&self) -> [Option<u64>; Self::NAMES.len()] {
         let mut copy = self.clone();
         copy.slots().map(|slot| *slot)
     }
 
     /// A frame of fields in the order of [`PerfFrame::NAMES`].
     #[must_use]
-    pub fn of_values(values: [Option<u64>; 18]) -> Self {
+    pub fn of_values(values: [Option<u64>; Self::NAMES.len()]) -> Self {
         let mut frame = Self::default();
         for (slot, value) in frame.slots().into_iter().zip(values) {
             *slot = value;
@@ -172,7 +168,7 @@ impl PerfFrame {
     }
 
     fn with(&self, other: &Self, join: impl Fn(u64, u64) -> Option<u64>) -> Self {
-        let mut joined = [None; 18];
+        let mut joined = [None; Self::NAMES.len()];
         for ((slot, one), other) in joined.iter_mut().zip(self.values()).zip(other.values()) {
             *slot = one.zip(other).and_then(|(one, other)| join(one, other));
         }
@@ -184,50 +180,6 @@ impl PerfFrame {
         let at = Self::NAMES.iter().position(|known| *known == name);
         let at = at.expect("names of counters are written in this crate, and a test asks for each");
         self.slots().into_iter().nth(at).expect("there is a slot for each name")
-    }
-
-    fn slots(&mut self) -> [&mut Option<u64>; 18] {
-        // taken apart by name, so that a new field cannot be forgotten
-        let Self {
-            cycles,
-            instructions,
-            context_switches,
-            migrations,
-            enabled_ns,
-            running_ns,
-            cache_references,
-            cache_misses,
-            l1d_load_misses,
-            llc_load_misses,
-            llc_store_misses,
-            cache_enabled_ns,
-            cache_running_ns,
-            dtlb_load_misses,
-            itlb_load_misses,
-            tlb_enabled_ns,
-            tlb_running_ns,
-            on_cpu_ns,
-        } = self;
-        [
-            cycles,
-            instructions,
-            context_switches,
-            migrations,
-            enabled_ns,
-            running_ns,
-            cache_references,
-            cache_misses,
-            l1d_load_misses,
-            llc_load_misses,
-            llc_store_misses,
-            cache_enabled_ns,
-            cache_running_ns,
-            dtlb_load_misses,
-            itlb_load_misses,
-            tlb_enabled_ns,
-            tlb_running_ns,
-            on_cpu_ns,
-        ]
     }
 }
 

@@ -14,7 +14,7 @@
 //! Where their queues cannot hold a batch it is posted in rounds, one after the other.
 
 use super::layout::Ticket;
-use super::verbs::{Failing, PATIENCE_POLLS, Why};
+use super::verbs::{Failing, Why};
 use super::{LoadError, Pumped};
 use crate::ffi::verbs::{CompletionQueue, Ring};
 use std::time::Instant;
@@ -127,12 +127,8 @@ impl Stripe {
             operations += good;
         }
         self.missing -= operations;
-        if let Some(mut failing) = self.failing.take() {
-            failing.empty_polls = if empty { failing.empty_polls + 1 } else { 0 };
-            if empty && (self.out == 0 || failing.empty_polls > PATIENCE_POLLS) {
-                return Err(failing.into_error(&self.device));
-            }
-            self.failing = Some(failing);
+        if let Some(failing) = self.failing.take() {
+            self.failing = Some(failing.after_poll(empty, self.out == 0, &self.device)?);
         }
         let operations = u64::from(operations);
         Ok(Pumped {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Polls, all of them empty, after which a rail that failed no longer waits for requests that are still out: other
 /// queue pairs may sit out their timeouts, which takes seconds.
-pub(super) const PATIENCE_POLLS: u32 = 1 << 14;
+const PATIENCE_POLLS: u32 = 1 << 14;
 
 /// What a flushed request means when no other error came first.
 const STOPPED_FROM_OUTSIDE: &str =
@@ -100,7 +100,7 @@ pub(super) struct Failing {
     why: Why,
     counts: BTreeMap<String, u64>,
     /// Polls in a row that found nothing.
-    pub(super) empty_polls: u32,
+    empty_polls: u32,
 }
 
 pub(super) enum Why {
@@ -251,9 +251,28 @@ impl Failing {
         *self.counts.entry(status.to_string()).or_default() += 1;
     }
 
+    /// Goes on waiting after a poll for what is still out.
+    ///
+    /// # Errors
+    ///
+    /// Nothing more comes: why the rail is done for.
+    #[cold]
+    pub(super) fn after_poll(
+        mut self,
+        found_nothing: bool,
+        nothing_is_out: bool,
+        device: &str,
+    ) -> Result<Self, LoadError> {
+        self.empty_polls = if found_nothing { self.empty_polls + 1 } else { 0 };
+        if found_nothing && (nothing_is_out || self.empty_polls > PATIENCE_POLLS) {
+            return Err(self.into_error(device));
+        }
+        Ok(self)
+    }
+
     /// Why the rail is done for, once nothing more comes.
     #[cold]
-    pub(super) fn into_error(self, device: &str) -> LoadError {
+    fn into_error(self, device: &str) -> LoadError {
         match self.why {
             Why::Refused(error) => LoadError::Verbs(error),
             Why::Completion(status) => LoadError::Completion {
@@ -321,13 +340,9 @@ impl LoadTransport for VerbsTransport {
         {
             self.failing = Some(Failing::new(Why::Refused(error)));
         }
-        if let Some(mut failing) = self.failing.take() {
-            failing.empty_polls = if empty { failing.empty_polls + 1 } else { 0 };
+        if let Some(failing) = self.failing.take() {
             let nothing_is_out = self.lanes.iter().all(|lane| lane.ledger.idle == lane.ledger.depth);
-            if empty && (nothing_is_out || failing.empty_polls > PATIENCE_POLLS) {
-                return Err(failing.into_error(&self.device));
-            }
-            self.failing = Some(failing);
+            self.failing = Some(failing.after_poll(empty, nothing_is_out, &self.device)?);
         }
         let operations = u64::from(operations);
         Ok(Pumped {

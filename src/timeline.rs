@@ -6,6 +6,7 @@
 mod bounds;
 mod interval;
 mod last_seen;
+mod load_mean;
 mod measured;
 mod sums;
 #[cfg(test)]
@@ -166,6 +167,11 @@ impl HostTimeline {
     #[must_use]
     pub fn intervals(&self) -> impl DoubleEndedIterator<Item = &Interval> + ExactSizeIterator {
         self.intervals.iter()
+    }
+
+    /// The newest frame with threads of our load.
+    fn newest_of_our_load(&self) -> Option<&Frame> {
+        self.frames().rev().find(|frame| !frame.workers.is_empty())
     }
 
     /// Rates of one rail in the newest interval in which it was read.

@@ -17,7 +17,7 @@ impl HostTimeline {
     /// Payload that the wire carries in the messages of our load, GB/s; `None` without one on the rail, or where its
     /// messages are none of the wire's (TCP).
     fn line_of_our_messages_gb_per_s(&self, id: RailId, rail: &Rail) -> Option<f64> {
-        let frame = self.frames().rev().find(|frame| !frame.workers.is_empty())?;
+        let frame = self.newest_of_our_load()?;
         let is_driven = frame.workers.iter().any(|did| did.rail == Some(id));
         let load = frame.load.as_deref().filter(|_| is_driven)?;
         line_goodput_under_gb_per_s(rail, load)
@@ -27,7 +27,7 @@ impl HostTimeline {
     /// was timed.
     #[must_use]
     pub fn round_trip_ns(&self, id: RailId) -> Option<u64> {
-        let frame = self.frames().rev().find(|frame| !frame.workers.is_empty())?;
+        let frame = self.newest_of_our_load()?;
         let on_rail = frame.workers.iter().filter(|did| did.rail == Some(id));
         on_rail.filter_map(|did| did.round_trip_ns).min().filter(|ns| *ns > 0)
     }
@@ -37,7 +37,7 @@ impl HostTimeline {
     ///
     /// A queue pair keeps at most so many READs on the wire (IBTA 1.4, 9.4.4), and each takes a round trip at least.
     fn read_window_gb_per_s(&self, id: RailId) -> Option<f64> {
-        let frame = self.frames().rev().find(|frame| !frame.workers.is_empty())?;
+        let frame = self.newest_of_our_load()?;
         let load = frame.load.as_deref().filter(|load| load.op == LoadOp::Read)?;
         let on_rail = frame.workers.iter().zip(&load.workers).filter(|(did, _)| did.rail == Some(id));
         let outstanding = on_rail.filter_map(|(_, asked)| asked.read_depth).min()?;

@@ -34,19 +34,7 @@ pub struct Setup {
 impl Default for Setup {
     /// What `load` has by default, with a warm-up that is just long enough to be seen on the screen.
     fn default() -> Self {
-        let params = Params::default();
-        Self {
-            scenario: None,
-            op: params.op,
-            qps: params.qps,
-            workers: params.workers,
-            size_bytes: params.size_bytes,
-            depth: params.depth,
-            read_depth: None,
-            place: params.place.to_string(),
-            warmup: Duration::from_millis(500),
-            duration: None,
-        }
+        Self { warmup: Duration::from_millis(500), ..Self::of(&Params::default(), None) }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Memory of a GPU, over stand-ins for libcuda and libibverbs.
-//!
-//! Each test runs in a process of its own (this binary, started again for that one test), because both libraries are
-//! chosen, and what they lack is set, by the environment.
+
+mod standin;
 
 use probes::ffi::cuda::{self, DeviceMemory, Gpu};
 use probes::ffi::verbs::Context;
@@ -10,70 +9,12 @@ use probes::model::{
     Gid, GidChoice, GidType, Gpu as KnownGpu, LoadTarget, PciePath, Rail, RailId, Readiness, Registered,
     Topology, WorkerPhase,
 };
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Arc, OnceLock};
+use standin::over_the_stand_ins;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Set in the process that runs a test's body.
-const INSIDE: &str = "STANDIN_INSIDE";
-
-struct Libraries {
-    directory: tempfile::TempDir,
-}
-
-impl Libraries {
-    /// Compiled once per run.
-    fn compiled() -> &'static Self {
-        static LIBRARIES: OnceLock<Libraries> = OnceLock::new();
-        LIBRARIES.get_or_init(|| {
-            let libraries = Self { directory: tempfile::tempdir().unwrap() };
-            compile("cuda.c", &[], &libraries.path("cuda"));
-            compile("verbs.c", &[], &libraries.path("verbs"));
-            compile("verbs.c", &["-DNO_DMABUF_MR"], &libraries.path("old-verbs"));
-            libraries
-        })
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(format!("{name}.so"))
-    }
-}
-
-fn compile(source: &str, flags: &[&str], library: &Path) {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/standin").join(source);
-    let mut gcc = Command::new("gcc");
-    gcc.args(["-Wall", "-Werror", "-O1", "-shared", "-fPIC", "-pthread"]).args(flags).arg("-o");
-    let done = gcc
-        .args([library, &source])
-        .status()
-        .expect("these tests need gcc and the headers of libibverbs-dev");
-    assert!(
-        done.success(),
-        "gcc could not compile {}; are the headers of libibverbs-dev there?",
-        source.display()
-    );
-}
-
-/// Runs `body` in a process that has the stand-ins for its libraries. `test` is the name of the calling test.
-fn over_the_stand_ins(test: &str, environment: &[(&str, &str)], body: fn()) {
-    if std::env::var_os(INSIDE).is_some() {
-        return body();
-    }
-    let libraries = Libraries::compiled();
-    let old = environment.iter().any(|(name, _)| *name == OLD_VERBS.0);
-    let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(INSIDE, "1");
-    child.env_remove("CUDA_VISIBLE_DEVICES");
-    child.env("RAILSCOPE_CUDA", libraries.path("cuda"));
-    child.env("RAILSCOPE_IBVERBS", libraries.path(if old { "old-verbs" } else { "verbs" }));
-    let output = child.envs(environment.iter().copied()).output().unwrap();
-    let said = [output.stdout, output.stderr].concat();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
-}
-
 /// Asks for a libibverbs from before dmabuf.
-const OLD_VERBS: (&str, &str) = ("OLD_VERBS", "1");
+const OLD_VERBS: (&str, &str) = ("STANDIN_OLD_VERBS", "1");
 
 fn memory(bytes: usize) -> DeviceMemory {
     DeviceMemory::allocate(Arc::new(Gpu::open(1).unwrap()), bytes).unwrap()
@@ -92,7 +33,7 @@ fn refusal() -> String {
 
 #[test]
 fn cuda_tells_what_a_gpu_is() {
-    over_the_stand_ins("cuda_tells_what_a_gpu_is", &[("STANDIN_CUDA_MEMORY", "85899345920")], || {
+    over_the_stand_ins(&[("STANDIN_CUDA_MEMORY", "85899345920")], || {
         let facts = cuda::facts(1).unwrap();
         assert_eq!(facts.label(), "GPU 1 (Stand-in H100, 0000:1c:00.0)");
         assert_eq!((facts.memory_bytes, facts.driver_cuda), (80 << 30, (12, 4)));
@@ -103,7 +44,7 @@ fn cuda_tells_what_a_gpu_is() {
 #[test]
 fn a_driver_that_cannot_be_asked_for_dmabuf_says_nothing_of_it() {
     let old = [("STANDIN_CUDA_VERSION", "11040")];
-    over_the_stand_ins("a_driver_that_cannot_be_asked_for_dmabuf_says_nothing_of_it", &old, || {
+    over_the_stand_ins(&old, || {
         let facts = cuda::facts(0).unwrap();
         assert_eq!((facts.dmabuf, facts.driver_cuda), (None, (11, 4)));
     });
@@ -111,7 +52,7 @@ fn a_driver_that_cannot_be_asked_for_dmabuf_says_nothing_of_it() {
 
 #[test]
 fn what_is_copied_to_a_gpu_comes_back_and_whole_pages_are_taken() {
-    over_the_stand_ins("what_is_copied_to_a_gpu_comes_back_and_whole_pages_are_taken", &[], || {
+    over_the_stand_ins(&[], || {
         let mut memory = memory(100_000);
         assert_eq!((memory.len(), memory.address() % 65_536), (131_072, 0));
         memory.copy_in(3, &[7, 8, 9]).unwrap();
@@ -125,7 +66,7 @@ fn what_is_copied_to_a_gpu_comes_back_and_whole_pages_are_taken() {
 
 #[test]
 fn a_gpu_that_is_not_there_is_named_with_those_that_are() {
-    over_the_stand_ins("a_gpu_that_is_not_there_is_named_with_those_that_are", &[], || {
+    over_the_stand_ins(&[], || {
         assert_eq!(
             Gpu::open(7).unwrap_err().to_string(),
             "there is no GPU 7: CUDA counts GPU 0 (Stand-in H100, 0000:1b:00.0), GPU 1 (Stand-in H100, 0000:1c:00.0)"
@@ -136,7 +77,7 @@ fn a_gpu_that_is_not_there_is_named_with_those_that_are() {
 #[test]
 fn gpus_that_are_hidden_are_said_to_be() {
     let hidden = [("STANDIN_CUDA_GPUS", "1"), ("CUDA_VISIBLE_DEVICES", "3")];
-    over_the_stand_ins("gpus_that_are_hidden_are_said_to_be", &hidden, || {
+    over_the_stand_ins(&hidden, || {
         let said = Gpu::open(1).unwrap_err().to_string();
         assert!(
             said.ends_with("GPU 0 (Stand-in H100, 0000:1b:00.0) (CUDA_VISIBLE_DEVICES=3 hides the others)"),
@@ -147,7 +88,7 @@ fn gpus_that_are_hidden_are_said_to_be() {
 
 #[test]
 fn a_machine_without_a_gpu_is_one_error() {
-    over_the_stand_ins("a_machine_without_a_gpu_is_one_error", &[("STANDIN_CUDA_GPUS", "0")], || {
+    over_the_stand_ins(&[("STANDIN_CUDA_GPUS", "0")], || {
         let said = Gpu::open(0).unwrap_err().to_string();
         assert!(
             said.starts_with(
@@ -161,7 +102,7 @@ fn a_machine_without_a_gpu_is_one_error() {
 #[test]
 fn a_machine_without_the_driver_is_told_what_to_install() {
     let nowhere = [("RAILSCOPE_CUDA", "/nowhere/libcuda.so.1")];
-    over_the_stand_ins("a_machine_without_the_driver_is_told_what_to_install", &nowhere, || {
+    over_the_stand_ins(&nowhere, || {
         let said = Gpu::open(0).unwrap_err().to_string();
         assert!(
             said.starts_with("/nowhere/libcuda.so.1: ")
@@ -173,7 +114,7 @@ fn a_machine_without_the_driver_is_told_what_to_install() {
 
 #[test]
 fn a_gpu_that_is_full_says_so() {
-    over_the_stand_ins("a_gpu_that_is_full_says_so", &[("STANDIN_CUDA_MEMORY", "1048576")], || {
+    over_the_stand_ins(&[("STANDIN_CUDA_MEMORY", "1048576")], || {
         let gpu = Arc::new(Gpu::open(0).unwrap());
         let error = DeviceMemory::allocate(gpu.clone(), 1 << 20).unwrap_err().to_string();
         assert!(
@@ -188,7 +129,7 @@ fn a_gpu_that_is_full_says_so() {
 
 #[test]
 fn a_dmabuf_comes_before_peer_memory() {
-    over_the_stand_ins("a_dmabuf_comes_before_peer_memory", &[("STANDIN_PEERMEM", "1")], || {
+    over_the_stand_ins(&[("STANDIN_PEERMEM", "1")], || {
         assert_eq!(registered(), Ok(Some(Registered::Dmabuf)));
     });
 }
@@ -196,30 +137,26 @@ fn a_dmabuf_comes_before_peer_memory() {
 #[test]
 fn without_a_dmabuf_peer_memory_does() {
     let peermem = [("STANDIN_PEERMEM", "1"), ("STANDIN_CUDA_NO_DMABUF", "1")];
-    over_the_stand_ins("without_a_dmabuf_peer_memory_does", &peermem, || {
+    over_the_stand_ins(&peermem, || {
         assert_eq!(registered(), Ok(Some(Registered::Peermem)));
     });
 }
 
 #[test]
 fn proprietary_kernel_modules_export_nothing() {
-    over_the_stand_ins(
-        "proprietary_kernel_modules_export_nothing",
-        &[("STANDIN_CUDA_NO_DMABUF", "1")],
-        || {
-            assert_eq!(
-                refusal(),
-                "stand0: the memory of GPU 1 (Stand-in H100, 0000:1c:00.0) cannot be registered: as a dmabuf: the NVIDIA driver \
+    over_the_stand_ins(&[("STANDIN_CUDA_NO_DMABUF", "1")], || {
+        assert_eq!(
+            refusal(),
+            "stand0: the memory of GPU 1 (Stand-in H100, 0000:1c:00.0) cannot be registered: as a dmabuf: the NVIDIA driver \
              exports none for this GPU (only its open kernel modules do, from 515 on); through peer memory: ibv_reg_mr: Bad \
              address (os error 14)"
-            );
-        },
-    );
+        );
+    });
 }
 
 #[test]
 fn a_driver_from_before_dmabuf_is_named() {
-    over_the_stand_ins("a_driver_from_before_dmabuf_is_named", &[("STANDIN_CUDA_VERSION", "11060")], || {
+    over_the_stand_ins(&[("STANDIN_CUDA_VERSION", "11060")], || {
         let said = refusal();
         assert!(
             said.contains("as a dmabuf: the NVIDIA driver speaks CUDA 11.6, and dmabuf came with 11.7"),
@@ -230,22 +167,18 @@ fn a_driver_from_before_dmabuf_is_named() {
 
 #[test]
 fn an_export_that_fails_has_cudas_name_for_it() {
-    over_the_stand_ins(
-        "an_export_that_fails_has_cudas_name_for_it",
-        &[("STANDIN_CUDA_EXPORT", "801")],
-        || {
-            let said = refusal();
-            assert!(
+    over_the_stand_ins(&[("STANDIN_CUDA_EXPORT", "801")], || {
+        let said = refusal();
+        assert!(
             said.contains("as a dmabuf: cuMemGetHandleForAddressRange: CUDA_ERROR_NOT_SUPPORTED (operation not supported);"),
             "{said}"
         );
-        },
-    );
+    });
 }
 
 #[test]
 fn an_old_rdma_core_is_named() {
-    over_the_stand_ins("an_old_rdma_core_is_named", &[OLD_VERBS], || {
+    over_the_stand_ins(&[OLD_VERBS], || {
         let said = refusal();
         assert!(
             said.contains("as a dmabuf: libibverbs has no ibv_reg_dmabuf_mr (rdma-core 34 and later have);"),
@@ -257,17 +190,15 @@ fn an_old_rdma_core_is_named() {
 #[test]
 fn a_kernel_or_rdma_driver_without_dmabuf_is_named() {
     // 95 = EOPNOTSUPP
-    over_the_stand_ins(
-        "a_kernel_or_rdma_driver_without_dmabuf_is_named",
-        &[("STANDIN_DMABUF", "95")],
-        || {
-            let said = refusal();
-            assert!(
-            said.contains("ibv_reg_dmabuf_mr: Operation not supported (os error 95) (kernels take a dmabuf from 5.12 on"),
+    over_the_stand_ins(&[("STANDIN_DMABUF", "95")], || {
+        let said = refusal();
+        assert!(
+            said.contains(
+                "ibv_reg_dmabuf_mr: Operation not supported (os error 95) (kernels take a dmabuf from 5.12 on"
+            ),
             "{said}"
         );
-        },
-    );
+    });
 }
 
 /// A rail, and the second GPU as a survey would find it.
@@ -347,7 +278,7 @@ fn reads_well(target: Memory, reader: Memory) -> Running {
 
 #[test]
 fn reads_land_in_the_gpu_that_the_topology_knows() {
-    over_the_stand_ins("reads_land_in_the_gpu_that_the_topology_knows", &[], || {
+    over_the_stand_ins(&[], || {
         let load = reads_well(Memory::Host, Memory::Gpu(1)).load();
         assert_eq!(load.target, LoadTarget::Gpu("gpu5".into()));
         let worker = &load.workers[0];
@@ -357,7 +288,7 @@ fn reads_land_in_the_gpu_that_the_topology_knows() {
 
 #[test]
 fn a_gpu_that_the_topology_does_not_know_has_its_pci_address_for_a_name() {
-    over_the_stand_ins("a_gpu_that_the_topology_does_not_know_has_its_pci_address_for_a_name", &[], || {
+    over_the_stand_ins(&[], || {
         let load = reads_well(Memory::Host, Memory::Gpu(0)).load();
         assert_eq!(load.target, LoadTarget::Gpu("0000:1b:00.0".into()));
         assert_eq!(load.workers[0].buffer_node, None);
@@ -367,7 +298,7 @@ fn a_gpu_that_the_topology_does_not_know_has_its_pci_address_for_a_name() {
 #[test]
 fn reads_through_peer_memory_land_as_well() {
     let peermem = [("STANDIN_PEERMEM", "1"), ("STANDIN_CUDA_NO_DMABUF", "1")];
-    over_the_stand_ins("reads_through_peer_memory_land_as_well", &peermem, || {
+    over_the_stand_ins(&peermem, || {
         let load = reads_well(Memory::Host, Memory::Gpu(1)).load();
         assert_eq!(load.workers[0].registered, Some(Registered::Peermem));
     });
@@ -375,7 +306,7 @@ fn reads_through_peer_memory_land_as_well() {
 
 #[test]
 fn the_peers_data_may_come_from_its_gpu() {
-    over_the_stand_ins("the_peers_data_may_come_from_its_gpu", &[], || {
+    over_the_stand_ins(&[], || {
         assert_eq!(reads_well(Memory::Gpu(0), Memory::Host).load().target, LoadTarget::Host);
         reads_well(Memory::Gpu(0), Memory::Gpu(1));
     });
@@ -383,7 +314,7 @@ fn the_peers_data_may_come_from_its_gpu() {
 
 #[test]
 fn data_that_never_reached_the_gpu_are_counted() {
-    over_the_stand_ins("data_that_never_reached_the_gpu_are_counted", &[("STANDIN_NO_DATA", "1")], || {
+    over_the_stand_ins(&[("STANDIN_NO_DATA", "1")], || {
         let (_target, reader) = connected(Memory::Host, Memory::Gpu(1));
         run(&reader);
         assert_eq!(reader.workers()[0].errors["DATA_MISMATCH"], 2);
@@ -393,20 +324,14 @@ fn data_that_never_reached_the_gpu_are_counted() {
 
 #[test]
 fn data_that_cannot_be_looked_at_are_not_called_good() {
-    over_the_stand_ins(
-        "data_that_cannot_be_looked_at_are_not_called_good",
-        &[("STANDIN_CUDA_COPY", "801")],
-        || {
-            let (_target, reader) = connected(Memory::Host, Memory::Gpu(1));
-            run(&reader);
-            assert_eq!(
-                reader.failures(),
-                [
-                    "stand0: data not checked: cuMemcpyDtoH: CUDA_ERROR_NOT_SUPPORTED (operation not supported)"
-                ]
-            );
-        },
-    );
+    over_the_stand_ins(&[("STANDIN_CUDA_COPY", "801")], || {
+        let (_target, reader) = connected(Memory::Host, Memory::Gpu(1));
+        run(&reader);
+        assert_eq!(
+            reader.failures(),
+            ["stand0: data not checked: cuMemcpyDtoH: CUDA_ERROR_NOT_SUPPORTED (operation not supported)"]
+        );
+    });
 }
 
 /// Why the rail cannot be opened with its buffer in this GPU.
@@ -417,7 +342,7 @@ fn no_load(gpu: u32) -> String {
 
 #[test]
 fn a_load_into_a_gpu_that_no_way_reaches_says_what_helps() {
-    over_the_stand_ins("a_load_into_a_gpu_that_no_way_reaches_says_what_helps", &[OLD_VERBS], || {
+    over_the_stand_ins(&[OLD_VERBS], || {
         assert_eq!(
             no_load(1),
             "stand0: the memory of GPU 1 (Stand-in H100, 0000:1c:00.0) cannot be registered: as a dmabuf: libibverbs has no \
@@ -430,7 +355,7 @@ fn a_load_into_a_gpu_that_no_way_reaches_says_what_helps() {
 #[test]
 fn a_gpu_that_cannot_do_gpudirect_is_named_as_such() {
     let refused = [("STANDIN_CUDA_NO_DMABUF", "1"), ("STANDIN_CUDA_NO_GPUDIRECT", "1")];
-    over_the_stand_ins("a_gpu_that_cannot_do_gpudirect_is_named_as_such", &refused, || {
+    over_the_stand_ins(&refused, || {
         let said = no_load(1);
         assert!(said.ends_with("(GPUDirect RDMA): take another GPU, or --memory host"), "{said}");
     });
@@ -439,7 +364,7 @@ fn a_gpu_that_cannot_do_gpudirect_is_named_as_such() {
 #[test]
 fn a_load_into_a_gpu_that_is_full_or_not_there_says_so() {
     let small = [("STANDIN_CUDA_MEMORY", "65536")];
-    over_the_stand_ins("a_load_into_a_gpu_that_is_full_or_not_there_says_so", &small, || {
+    over_the_stand_ins(&small, || {
         let said = no_load(1);
         assert!(
             said.starts_with("stand0: a buffer of 147456 bytes in the memory of GPU 1 (Stand-in H100, 0000:1c:00.0): cuMemAlloc:"),

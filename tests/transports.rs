@@ -70,38 +70,25 @@ fn said(output: &Output) -> (String, String) {
     (text(&output.stdout), text(&output.stderr))
 }
 
+/// A load over TCP with these flags as well, to its end; its report is JSON.
+fn load_over_tcp(server: &Server, tree: &Path, flags: &str) -> Output {
+    let each = "--transport tcp --place none --headless --json";
+    let flags: Vec<&str> = ["127.0.0.1", "-p", &server.port]
+        .into_iter()
+        .chain(each.split_whitespace())
+        .chain(flags.split_whitespace())
+        .collect();
+    railscope("load", &flags, tree).output().unwrap()
+}
+
 #[test]
 fn a_load_over_tcp_is_a_whole_session_that_nobody_takes_for_a_measurement() {
     let (there, here) = (tree(["0002", "0004"]), tree(["0001", "0003"]));
     let mut server = Server::start(there.path(), &[]);
     let session = here.path().join("tcp.rsz");
     let file = session.to_str().unwrap();
-    let flags = [
-        "127.0.0.1",
-        "-p",
-        &server.port,
-        "--transport",
-        "tcp",
-        "-q",
-        "2",
-        "-s",
-        "4K",
-        "-t",
-        "8",
-        "--warmup",
-        "100ms",
-        "--for",
-        "600ms",
-        "--every",
-        "50ms",
-        "--place",
-        "none",
-        "--headless",
-        "--json",
-        "--record",
-        file,
-    ];
-    let output = railscope("load", &flags, here.path()).output().unwrap();
+    let flags = format!("-q 2 -s 4K -t 8 --warmup 100ms --for 600ms --every 50ms --record {file}");
+    let output = load_over_tcp(&server, here.path(), &flags);
     let (report, told) = said(&output);
     assert_eq!(output.status.code(), Some(0), "{told}{report}");
     assert!(told.contains("a functional check, not a performance figure"), "{told}");
@@ -140,30 +127,8 @@ fn a_load_over_tcp_is_a_whole_session_that_nobody_takes_for_a_measurement() {
 fn writes_over_tcp_are_checked_by_the_end_that_receives_them() {
     let (there, here) = (tree(["0002", "0004"]), tree(["0001", "0003"]));
     let mut server = Server::start(there.path(), &[]);
-    let flags = [
-        "127.0.0.1",
-        "-p",
-        &server.port,
-        "--transport",
-        "tcp",
-        "--op",
-        "write",
-        "-s",
-        "4K",
-        "-t",
-        "8",
-        "--warmup",
-        "0s",
-        "--for",
-        "400ms",
-        "--every",
-        "50ms",
-        "--place",
-        "none",
-        "--headless",
-        "--json",
-    ];
-    let output = railscope("load", &flags, here.path()).output().unwrap();
+    let flags = "--op write -s 4K -t 8 --warmup 0s --for 400ms --every 50ms";
+    let output = load_over_tcp(&server, here.path(), flags);
     let (report, told) = said(&output);
     assert_eq!(output.status.code(), Some(0), "{told}{report}");
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
@@ -177,24 +142,8 @@ fn writes_over_tcp_are_checked_by_the_end_that_receives_them() {
 fn a_counted_load_over_tcp_ends_by_itself() {
     let (there, here) = (tree(["0002", "0004"]), tree(["0001", "0003"]));
     let server = Server::start(there.path(), &[]);
-    let flags = [
-        "127.0.0.1",
-        "-p",
-        &server.port,
-        "--transport",
-        "tcp",
-        "-n",
-        "50",
-        "--warmup",
-        "0s",
-        "--place",
-        "none",
-        "--rails",
-        "mlx5_0",
-        "--headless",
-        "--json",
-    ];
-    let (report, told) = said(&railscope("load", &flags, here.path()).output().unwrap());
+    let flags = "-n 50 --warmup 0s --rails mlx5_0";
+    let (report, told) = said(&load_over_tcp(&server, here.path(), flags));
     let report: serde_json::Value = serde_json::from_str(&report).unwrap_or_else(|_| panic!("{told}"));
     let operations = report["load"]["threads"][0]["operations"].as_u64().unwrap();
     assert!(operations >= 50, "{report}");

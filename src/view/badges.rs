@@ -83,6 +83,10 @@ pub fn of(id: RailId, rail: &Rail, latest: Option<&Frame>, findings: &[Finding])
             let sum = errors.entry(status).or_default();
             *sum = sum.saturating_add(*count);
         }
+        // requests are thrown out behind an error: a badge of their own says nothing more
+        if errors.len() > 1 {
+            errors.remove("WR_FLUSH_ERR");
+        }
         badges.extend(errors.iter().map(|(status, count)| Badge::failure(format!("{count} {status}"))));
         let back = workers().fold(0, |sum: u64, worker| sum.saturating_add(worker.restarts));
         if back > 0 {
@@ -191,5 +195,18 @@ mod tests {
         // two workers of one rail
         let frame = Frame { rails, workers: vec![worker.clone(), worker], ..Frame::default() };
         assert_eq!(text(&[], Some(&frame), 40, Symbols::Unicode), "✗ gone ✗ 4 RETRY_EXC_ERR");
+    }
+
+    #[test]
+    fn what_was_thrown_out_behind_an_error_has_no_badge_of_its_own() {
+        let failed = |errors: &[(&str, u64)]| {
+            let errors = errors.iter().map(|(status, count)| ((*status).to_owned(), *count)).collect();
+            let worker = probes::model::WorkerFrame { rail: Some(RailId(0)), errors, ..Default::default() };
+            let frame =
+                Frame { rails: vec![RailFrame::default()], workers: vec![worker], ..Frame::default() };
+            text(&[], Some(&frame), 40, Symbols::Unicode)
+        };
+        assert_eq!(failed(&[("RETRY_EXC_ERR", 1), ("WR_FLUSH_ERR", 255)]), "✗ 1 RETRY_EXC_ERR");
+        assert_eq!(failed(&[("WR_FLUSH_ERR", 256)]), "✗ 256 WR_FLUSH_ERR");
     }
 }

@@ -3,7 +3,7 @@
 mod load;
 mod sweep;
 
-pub use load::{Carrier, LoadArgs, LoadKnobs, Op, ServeArgs, Spread};
+pub use load::{Carrier, LoadArgs, LoadKnobs, LoadPreset, Op, ServeArgs, Spread};
 pub use sweep::{SweepArgs, SweepCarrier, SweepPreset};
 
 use crate::settings::{Common, FailOn};

@@ -30,6 +30,7 @@ pub mod offer;
 mod party;
 pub mod perftest;
 mod plan;
+mod preset;
 mod proving;
 pub mod request;
 mod seats;

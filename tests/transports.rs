@@ -174,6 +174,35 @@ fn a_simulated_load_needs_no_peer_and_says_what_it_is() {
 }
 
 #[test]
+fn a_published_load_runs_in_the_simulation_and_says_what_it_leaves_out() {
+    let here = tree(["0001", "0003"]);
+    let flags = ["--transport", "sim", "--preset", "peercache-128k", "--headless", "--json"];
+    let (json, told) = said(&railscope("load", &flags, here.path()).output().unwrap());
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap_or_else(|_| panic!("{told}"));
+    let load = &report["load"];
+    assert_eq!((&load["size_bytes"], &load["workers_per_rail"]), (&(128 << 10).into(), &4.into()), "{load}");
+    assert_eq!((&load["warmup_s"], &load["duration_s"]), (&2.0.into(), &10.0.into()), "{load}");
+    assert!(
+        told.contains("peercache-128k: published were 40.4 GB/s for one process over eight rails"),
+        "{told}"
+    );
+    assert!(told.contains("batches over all rails need --transport verbs"), "{told}");
+    let (_, told) = said(&railscope("load", &["--preset", "kv"], here.path()).output().unwrap());
+    assert!(told.contains("[possible values: peercache-1m, peercache-128k]"), "{told}");
+}
+
+#[test]
+fn a_published_load_runs_over_tcp() {
+    let (there, here) = (tree(["0002", "0004"]), tree(["0001", "0003"]));
+    let server = Server::start(there.path(), &[]);
+    let flags = "--preset peercache-128k --warmup 100ms --for 400ms --every 50ms";
+    let (report, told) = said(&load_over_tcp(&server, here.path(), flags));
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap_or_else(|_| panic!("{told}"));
+    assert_eq!((&report["load"]["errors"], &report["load"]["workers"]), (&serde_json::json!({}), &8.into()));
+    assert!(told.contains("published were 40.4 GB/s"), "{told}");
+}
+
+#[test]
 fn a_load_without_a_peer_says_what_is_missing() {
     let here = tree(["0001", "0003"]);
     let (_, told) = said(&railscope("load", &[], here.path()).output().unwrap());

@@ -7,11 +7,40 @@ use probes::load::Memory;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-const TRIALS: &str = "--root DIR is for trials with a stand-in verbs library: the tree names the rails, the library moves the data.";
+const SERVE_HELP: &str = "\
+  railscope serve                                  every ACTIVE rail of this host
+  railscope serve --rails mlx5_0,mlx5_1            only these
+  railscope serve --listen 10.0.0.2:9000           at this address alone
+  railscope serve --max-clients 4 --token secret   several hosts, and only those that know the secret
+  railscope serve --memory gpu:0                   data in the memory of a GPU
+  railscope serve --for 10m                        until then, or until Ctrl-C
+
+It prints the line to type on the other host.
+--root DIR is for trials with a stand-in verbs library: the tree names the rails, the library
+moves the data.
+
+Exit codes: 0 stopped as told, 2 could not serve (the reason is on stderr).";
+
+const LOAD_HELP: &str = "\
+On the other host, here n2, runs `railscope serve`:
+  railscope load n2                               READ over every rail at once, live, until q
+  railscope load n2 --headless --json --for 30s   the same for scripts
+  railscope load n2 -d mlx5_3 -q 16 -s 1M         one rail alone, 16 queue pairs, 1 MiB each
+  railscope load n2 --place remote                what threads and buffers on the far node cost
+  railscope load n2 --leg 2 -d mlx5_bond_0        one leg of a bond
+  railscope load n2 --preset peercache-1m         as a KV cache reads, beside published figures
+  railscope load n2 --transport tcp --for 5s      where RDMA does not work: is there any way
+  railscope load --transport sim --root node7     no peer: what the rails of node7 should do
+
+--root DIR with verbs is for trials with a stand-in library: the tree names the rails, the library
+moves the data.
+
+Exit codes: 0 fine, 1 a rail failed, data were wrong or a rule found something, 2 could not do it
+(the reason is on stderr).";
 
 /// Flags of `serve`.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = TRIALS)]
+#[command(after_help = SERVE_HELP)]
 pub struct ServeArgs {
     /// Address and port of the control connection
     #[arg(long, value_name = "ADDR:PORT", default_value_t = SocketAddr::from(([0, 0, 0, 0], DEFAULT_PORT)))]
@@ -44,24 +73,29 @@ pub enum Carrier {
 
 /// Flags of `load`. Names and short forms are perftest's where it has them.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = TRIALS)]
+#[command(after_help = LOAD_HELP)]
 pub struct LoadArgs {
+    /// A published load: --shape striped --batch 128 --read-depth 16 --warmup 2s --for 10s, and what stands below; flags
+    /// that are given besides win
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub preset: Option<LoadPreset>,
     /// Queue pairs per rail
     #[arg(short = 'q', long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub qps: u32,
-    /// Threads per rail, which share its queue pairs; each takes a core. With --shape striped, threads in all
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub workers: u32,
+    /// Threads per rail, which share its queue pairs; each takes a core. With --shape striped, threads in all [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub workers: Option<u32>,
     /// per-rail: each thread drives one rail, without a pause. striped: each thread posts a batch of pages (messages) over
     /// all rails and waits for all of it before the next, as a KV cache reads; page i goes to rail i modulo the rails
-    #[arg(long, value_enum, default_value_t, value_name = "NAME")]
-    pub shape: Spread,
+    /// [default: per-rail]
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub shape: Option<Spread>,
     /// Pages of a batch of a striped load [default: 128]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub batch: Option<u32>,
-    /// Message size: 65536, 64K, 1M
-    #[arg(short = 's', long, default_value = "64K", value_name = "SIZE")]
-    pub size: Size,
+    /// Message size: 65536, 64K, 1M [default: 64K]
+    #[arg(short = 's', long, value_name = "SIZE")]
+    pub size: Option<Size>,
     /// End each rail after N operations, counted after the warm-up (perftest counts them per queue pair)
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub operations: Option<u64>,
@@ -82,6 +116,19 @@ pub struct LoadArgs {
     /// Flags that most commands share.
     #[command(flatten)]
     pub common: Common,
+}
+
+/// A load that was published, as one word: PeerCache's published READ baseline, in which a KV cache reads pages over eight
+/// rails of 400G.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum LoadPreset {
+    /// PeerCache's published READ baseline with pages of 1 MiB and 2 threads: 147.6 GB/s for one process over eight rails,
+    /// 46.0 over one NIC
+    #[value(name = "peercache-1m")]
+    Peercache1M,
+    /// The same with pages of 128 KiB and the 4 threads of its best run: 40.4 GB/s over eight rails
+    #[value(name = "peercache-128k")]
+    Peercache128K,
 }
 
 /// Which thread posts on which rail.

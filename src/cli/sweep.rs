@@ -25,6 +25,9 @@ round trip the READ window is computed.
 
   railscope sweep n2 --sizes 1K..1M --qps 1,4,16 --save n1-n2.json --svg n1-n2.svg
   railscope sweep n2 --sizes 1K..1M --qps 1,4,16 --save n1-n2.json --resume
+  railscope sweep n2 -d mlx5_3 --workers 1,2,4 --qps 16 --for 5s   do threads help here
+  railscope sweep n2 --preset qp4-msgsweep                         a published ib_write_bw sweep
+  railscope sweep --transport sim --root node7                     no peer: what node7 should do
 
 Ctrl-C ends it: the point under way is given up, the points before it are printed (and are in --save).
 

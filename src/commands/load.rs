@@ -23,12 +23,14 @@ const USUAL_TIME: Duration = Duration::from_secs(10);
 ///
 /// What could not be done, for exit code 2.
 pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
+    let args = args.with_preset();
     if args.transport == Carrier::Sim {
         return simulated(args);
     }
     let target = request::target(&args.knobs).map_err(anyhow::Error::msg)?;
     let params = request::params(&args).map_err(anyhow::Error::msg)?;
     let door = Door::with_token(args.knobs.token.as_deref()).map_err(anyhow::Error::msg)?;
+    let of_preset = args.words_of_preset();
     let common = args.common.with_config()?;
     ensure!(common.steps.is_none(), "--steps: counters that are stepped cannot be loaded");
     if let Some(file) = &common.record {
@@ -46,6 +48,7 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let mut connected = connect(end, target, params, Arc::new(move |line: &str| say.say(line)))?;
     for line in introduction(&connected)
         .into_iter()
+        .chain(of_preset)
         .chain(request::cold_words(&args.knobs))
         .chain(connected.pages())
         .chain(connected.crowding())
@@ -166,6 +169,7 @@ fn simulated(args: LoadArgs) -> anyhow::Result<ExitCode> {
     );
     let params = request::params(&args).map_err(anyhow::Error::msg)?;
     Setup::check(&params).map_err(anyhow::Error::msg)?;
+    let of_preset = args.words_of_preset();
     let common = args.common.with_config()?;
     ensure!(common.steps.is_none(), "--steps: counters that are stepped cannot be loaded");
     let (_, mut topology) = session::node(&common)?;
@@ -176,7 +180,7 @@ fn simulated(args: LoadArgs) -> anyhow::Result<ExitCode> {
     tell(
         "simulated: what these rails should do by their wires and PCIe paths, each by itself; nothing is measured",
     );
-    if let Some(line) = Setup::not_modelled(&params) {
+    for line in of_preset.into_iter().chain(Setup::not_modelled(&params)) {
         tell(line);
     }
     let time = common.duration.map(|period| period.0);

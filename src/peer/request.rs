@@ -18,22 +18,24 @@ pub fn params(args: &LoadArgs) -> Result<Params, String> {
     if args.operations.is_some() && args.common.duration.is_some() {
         return Err("--operations (-n) and --for (-D): both say when the load ends; give one".to_owned());
     }
-    if args.batch.is_some() && args.shape == Spread::PerRail {
+    let shape = args.shape.unwrap_or_default();
+    if args.batch.is_some() && shape == Spread::PerRail {
         return Err("--batch: only a striped load has batches; add --shape striped".to_owned());
     }
+    let usual = Params::default();
     let params = Params {
-        shape: match args.shape {
+        shape: match shape {
             Spread::PerRail => Shape::PerRail,
             Spread::Striped => Shape::Striped,
         },
-        batch: args.batch.unwrap_or(Params::default().batch),
+        batch: args.batch.unwrap_or(usual.batch),
         transport: match args.transport {
             Carrier::Verbs | Carrier::Sim => Transport::Verbs,
             Carrier::Tcp => Transport::Tcp,
         },
-        workers: args.workers,
+        workers: args.workers.unwrap_or(usual.workers),
         qps: args.qps,
-        size_bytes: args.size.0,
+        size_bytes: args.size.map_or(usual.size_bytes, |size| size.0),
         operations: args.operations,
         leg: args.leg,
         duration_s: args.common.duration.map(|period| period.0.as_secs_f64()),

@@ -8,14 +8,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 const SERVE_HELP: &str = "\
+Run it before `railscope load`; it prints the line to type on the other host:
   railscope serve                                  every ACTIVE rail of this host
   railscope serve --rails mlx5_0,mlx5_1            only these
   railscope serve --listen 10.0.0.2:9000           at this address alone
-  railscope serve --max-clients 4 --token secret   several hosts, and only those that know the secret
+  railscope serve --max-clients 4 --token secret   up to 4 hosts that know the secret
   railscope serve --memory gpu:0                   data in the memory of a GPU
   railscope serve --for 10m                        until then, or until Ctrl-C
 
-It prints the line to type on the other host.
 --root DIR is for trials with a stand-in verbs library: the tree names the rails, the library
 moves the data.
 
@@ -118,11 +118,11 @@ pub struct LoadArgs {
     pub common: Common,
 }
 
-/// A load that was published, as one word: PeerCache's published READ baseline, in which a KV cache reads pages over eight
+/// A load that was published, as one word: the READ baseline of `PeerCache`, in which a KV cache reads pages over eight
 /// rails of 400G.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum LoadPreset {
-    /// PeerCache's published READ baseline with pages of 1 MiB and 2 threads: 147.6 GB/s for one process over eight rails,
+    /// The published READ baseline of `PeerCache` with pages of 1 MiB and 2 threads: 147.6 GB/s for one process over eight rails,
     /// 46.0 over one NIC
     #[value(name = "peercache-1m")]
     Peercache1M,

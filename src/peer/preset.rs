@@ -1,6 +1,6 @@
 //! Loads that were published, as flags.
 //!
-//! Source: the READ baseline that PeerCache publishes, made with its `peercache-bench drive --batch-size 128
+//! Source: the READ baseline that `PeerCache` publishes, made with its `peercache-bench drive --batch-size 128
 //! --concurrencies 2 --duration 10 --warmup 2 --op get`. Its reader posts pages of a batch over all rails, rail i modulo
 //! their number, with 16 READs outstanding a queue pair, and waits for all of them before the next batch. Pages of
 //! 128 KiB were fastest with 4 threads, those of 1 MiB with 2.

@@ -126,7 +126,7 @@ impl App {
             Action::Faster => return self.change_speed(2.0),
             Action::Slower => return self.change_speed(0.5),
             _ => {
-                let rails = self.shown().session().topology().rails.len();
+                let rails = self.shown().topology().rails.len();
                 self.selection.act(action, rails, self.findings.len());
             }
         }
@@ -166,7 +166,7 @@ impl App {
             return;
         }
         let shown = self.paused.as_deref().unwrap_or(&self.timeline);
-        let mut findings = rules::diagnose(shown.session().topology(), shown, &self.how.limits);
+        let mut findings = rules::diagnose(shown.topology(), shown, &self.how.limits);
         findings.retain(|finding| !self.how.ignore.iter().any(|code| *code == finding.code));
         self.replace_findings(findings);
         self.judged = true;

@@ -93,7 +93,7 @@ pub fn build(timeline: &Timeline, limits: &Limits, ignore: &[String]) -> Report 
 
 fn one_host(timeline: &Timeline, limits: &Limits, ignore: &[String]) -> Report {
     let session = timeline.session();
-    let topology = session.topology();
+    let topology = timeline.topology();
     let local = timeline.local();
     let sums = local.sums();
     let mut findings = rules::diagnose(topology, timeline, limits);

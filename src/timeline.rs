@@ -4,6 +4,8 @@
 //! so a session of a day never sits in memory, and a seek needs one block and its sums.
 
 mod bounds;
+mod changes;
+mod events;
 mod interval;
 mod last_seen;
 mod load_mean;
@@ -12,10 +14,11 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
+pub use events::Event;
 pub(crate) use interval::growth;
 pub use interval::{Interval, LegRates, Quality, RailRates, gb_per_s};
 pub use measured::{Done, Measured, Reading};
-pub use sums::{Event, LegSums, RailSums, Sum, Sums};
+pub use sums::{LegSums, RailSums, Sum, Sums};
 
 use crate::ceilings;
 use interval::Tracker;
@@ -40,6 +43,7 @@ pub struct Timeline {
 /// The same of one host.
 #[derive(Clone, Debug)]
 pub struct HostTimeline {
+    topology: Arc<Topology>,
     frames: VecDeque<Arc<Frame>>,
     intervals: VecDeque<Interval>,
     sums: Sums,
@@ -52,7 +56,7 @@ impl Timeline {
     /// An empty timeline of this session.
     #[must_use]
     pub fn new(session: Arc<Session>) -> Self {
-        let hosts = session.hosts.iter().map(|topology| HostTimeline::new(topology)).collect();
+        let hosts = session.hosts.iter().cloned().map(HostTimeline::new).collect();
         Self { session, hosts }
     }
 
@@ -65,12 +69,15 @@ impl Timeline {
     /// Takes the next frame of its host. Frames of a host the session does not have are left out.
     pub fn push(&mut self, frame: impl Into<Arc<Frame>>) {
         let frame = frame.into();
-        let Some(topology) = self.session.hosts.get(frame.host) else {
-            return;
-        };
         if let Some(host) = self.hosts.get_mut(frame.host) {
-            host.push(topology, frame);
+            host.push(frame);
         }
+    }
+
+    /// What the host this program ran on is by now: [`HostTimeline::topology`].
+    #[must_use]
+    pub fn topology(&self) -> &Topology {
+        self.local().topology()
     }
 
     /// What is known of the host this program ran on.
@@ -119,22 +126,28 @@ impl Timeline {
 }
 
 impl HostTimeline {
-    fn new(topology: &Topology) -> Self {
+    fn new(topology: Arc<Topology>) -> Self {
         Self {
             frames: VecDeque::new(),
             intervals: VecDeque::new(),
-            sums: Sums::new(topology),
+            sums: Sums::new(&topology),
+            topology,
             tracker: Tracker::default(),
             processes: None,
             load: None,
         }
     }
 
-    fn push(&mut self, topology: &Topology, frame: Arc<Frame>) {
-        let interval = self.tracker.interval(topology, &frame);
-        self.sums.events(topology, self.frames.back().map(|f| &**f), &frame);
+    fn push(&mut self, frame: Arc<Frame>) {
+        let changed = frame.topology.as_ref().filter(|now| now.has_the_columns_of(&self.topology));
+        if let Some(now) = changed {
+            self.sums.note_changes(&self.topology, now, frame.at_ns);
+            self.topology = now.clone();
+        }
+        let interval = self.tracker.interval(&self.topology, &frame);
+        self.sums.note_events(&self.topology, self.frames.back().map(|f| &**f), &frame);
         if let Some(interval) = interval {
-            self.sums.add(topology, &interval);
+            self.sums.add(&self.topology, &interval);
             self.intervals.push_back(interval);
         }
         if frame.processes.is_some() {
@@ -149,6 +162,12 @@ impl HostTimeline {
         while self.intervals.front().is_some_and(|i| i.from_ns < begin) {
             self.intervals.pop_front();
         }
+    }
+
+    /// What the host is by now: as the survey found it, or as a later look did. Rails keep their positions.
+    #[must_use]
+    pub fn topology(&self) -> &Topology {
+        &self.topology
     }
 
     /// Frames of the window, oldest first.

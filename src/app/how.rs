@@ -1,7 +1,7 @@
 //! How a session is looked at.
 
 use crate::rules::Limits;
-use crate::session::{RecordingStatus, Stop};
+use crate::session::{Marks, RecordingStatus, Stop};
 use std::sync::Arc;
 
 /// What kind of session is on the screen.
@@ -47,4 +47,6 @@ pub struct How {
     pub recording: Option<Arc<RecordingStatus>>,
     /// Ends the source while it waits for its next sample. A source that does not know it is left after that sample.
     pub stop: Stop,
+    /// Sets marks on the session, which its frames and its recording then carry; a replay takes none.
+    pub marks: Marks,
 }

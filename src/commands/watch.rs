@@ -1,7 +1,7 @@
 //! A session on the screen or without one: what `top`, `demo`, `load` and `replay` share.
 
 use super::{headless, signals, verdict};
-use crate::session::{FrameSource, RecordingStatus};
+use crate::session::{FrameSource, Marked, RecordingStatus};
 use crate::settings::Common;
 use crate::tui::{self, How, Mode};
 use std::io::IsTerminal;
@@ -31,6 +31,11 @@ pub fn run_until(
     mut how: How,
     end: impl FnOnce() -> Option<String>,
 ) -> anyhow::Result<ExitCode> {
+    let source = match how.mode {
+        // what is over takes no marks: its file would not have them
+        Mode::Replay => source,
+        _ => Box::new(Marked::new(source, how.marks.clone())),
+    };
     let (mut source, recording) = headless::recorded(source, common.record.as_deref())?;
     how.limits = common.limits.clone();
     how.ignore = common.ignore().to_vec();

@@ -50,7 +50,7 @@ impl LegOfLoad {
             (_, true) | (LoadOp::Write, false) => &[Way::Sent, Way::Received],
         };
         let sums = &timeline.local().sums().rails;
-        let rails = timeline.session().topology().rails.iter().enumerate();
+        let rails = timeline.topology().rails.iter().enumerate();
         rails
             .filter(|(_, rail)| load.drives(&rail.device))
             .flat_map(|(at, rail)| {

@@ -187,7 +187,7 @@ impl LoadBlock {
         let newest = timeline.local().frames().rev().find(|frame| frame.load.is_some())?;
         let load = newest.load.as_deref()?;
         let simulated = timeline.session().simulated.is_some() || load.transport.as_deref() == Some("sim");
-        let device_of = |rail: RailId| Some(timeline.session().topology().rails.get(rail.0)?.device.clone());
+        let device_of = |rail: RailId| Some(timeline.topology().rails.get(rail.0)?.device.clone());
         let measured = &timeline.local().sums().workers;
         let threads: Vec<ThreadRow> = newest
             .workers
@@ -297,7 +297,7 @@ fn no_latency(load: &Load, simulated: bool) -> &'static str {
 
 fn devices(load: &Load, timeline: &Timeline) -> Vec<String> {
     if load.devices.is_empty() {
-        timeline.session().topology().rails.iter().map(|rail| rail.device.clone()).collect()
+        timeline.topology().rails.iter().map(|rail| rail.device.clone()).collect()
     } else {
         load.devices.clone()
     }

@@ -126,7 +126,9 @@ pub(super) fn frame(line: &[u8], columns: &Columns, bases: &mut [Base]) -> Read<
     let sampled_in_ns = row.number(7, &mut Last::default())?;
     let [bytes, ns] = &mut base.peer;
     let peer = row.number(8, bytes)?.zip(row.number(9, ns)?).map(|(bytes, ns)| Measured { bytes, ns });
-    Ok(Frame { host, seq, at_ns, rails, processes, load, workers, peer, sampled_in_ns })
+    let topology = row.model::<Option<_>>(10)?.map(Arc::new);
+    let marks = row.model(11)?;
+    Ok(Frame { host, seq, at_ns, rails, processes, load, workers, peer, sampled_in_ns, topology, marks })
 }
 
 fn rail(value: &Value, columns: &Columns, base: &mut RailBase) -> Read<RailFrame> {

@@ -85,7 +85,8 @@ impl<'a> Row<'a> {
 /// Writes one frame as one line.
 pub(super) fn frame(out: &mut Vec<u8>, frame: &Frame, base: &mut Base) {
     // taken apart by name, here and below, so that a new field cannot be forgotten in the file
-    let Frame { host, seq, at_ns, rails, processes, load, workers, peer, sampled_in_ns } = frame;
+    let Frame { host, seq, at_ns, rails, processes, load, workers, peer, sampled_in_ns, topology, marks } =
+        frame;
     let mut row = Row::begin(out);
     row.json(host);
     row.number(Some(*seq), &mut base.seq);
@@ -97,6 +98,8 @@ pub(super) fn frame(out: &mut Vec<u8>, frame: &Frame, base: &mut Base) {
     row.word(sampled_in_ns.as_ref());
     row.number(peer.map(|peer| peer.bytes), &mut base.peer[0]);
     row.number(peer.map(|peer| peer.ns), &mut base.peer[1]);
+    row.word(topology.as_ref());
+    row.json(marks);
     row.end();
     out.push(b'\n');
 }

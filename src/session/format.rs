@@ -25,6 +25,8 @@ pub(super) const ROW: &[&str] = &[
     "sampled_in_ns",
     "peer_bytes",
     "peer_ns",
+    "topology",
+    "marks",
 ];
 /// Columns of a rail.
 pub(super) const RAIL: &[&str] = &["rx_bytes", "tx_bytes", "counters", "legs", "state", "phys_state", "lost"];
@@ -56,7 +58,8 @@ const ROWS: &str = "Each line after a block's first is a row: an array in the or
                     is absolute where its host first has it in a block, and then the difference (modulo 2^64) to the \
                     last one that was not null; so are seq and at_ns. A worker's \
                     latency is a flat list of bucket, growth, bucket, growth, without the buckets that did not grow. true for load or processes: the same as the \
-                    host's last one, which a block's first line repeats.";
+                    host's last one, which a block's first line repeats. topology: what the host is from this row on, \
+                    in full; null where nothing changed.";
 
 /// The first line of a file.
 #[derive(Debug, Serialize, Deserialize)]

@@ -166,6 +166,8 @@ impl Live {
             workers,
             peer: self.load.as_ref().and_then(|load| load.peer()),
             sampled_in_ns: Some(nanoseconds(self.began.elapsed().saturating_sub(before))),
+            topology: None,
+            marks: Vec::new(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A source of which only some rails are looked at.
 
 use super::{FrameSource, SourceError};
-use probes::model::{Frame, Load, Process, RailId, Session};
+use probes::model::{Frame, Load, Process, RailId, Session, Topology};
 use std::sync::Arc;
 
 /// The source with the rails that `--rails` names; all of them without it.
@@ -28,6 +28,7 @@ pub struct Only<S> {
     session: Arc<Session>,
     /// Positions in the whole topology of the rails that stay.
     kept: Vec<usize>,
+    names: Vec<String>,
     /// The last load, whole and with what stays of it: it is the same in nearly every frame.
     load: Option<(Arc<Load>, Arc<Load>)>,
 }
@@ -47,7 +48,7 @@ impl<S: FrameSource> Only<S> {
             whole.topology().rails_with_id().filter(|(_, rail)| is_kept(rail)).map(|(id, _)| id.0).collect();
         let mut session = (*whole).clone();
         session.hosts[0] = Arc::new(local);
-        Ok(Self { source, session: Arc::new(session), kept, load: None })
+        Ok(Self { source, session: Arc::new(session), kept, names: names.to_vec(), load: None })
     }
 }
 
@@ -67,11 +68,21 @@ impl<S> Only<S> {
             to.is_some()
         });
         frame.load = frame.load.map(|load| self.cut_load(&load));
+        frame.topology = frame.topology.map(|topology| self.cut_topology(&topology));
         frame.processes = frame.processes.map(|processes| {
             let on_kept = |process: &&Process| self.is_kept(&process.device);
             Arc::new(processes.iter().filter(on_kept).cloned().collect())
         });
         frame
+    }
+
+    /// What stays of a later look; one that does not fit the first is passed on, for the timeline to leave out.
+    fn cut_topology(&self, whole: &Arc<Topology>) -> Arc<Topology> {
+        let mut cut = (**whole).clone();
+        match super::open::keep(&mut cut, &self.names) {
+            Ok(()) => Arc::new(cut),
+            Err(_) => whole.clone(),
+        }
     }
 
     fn cut_load(&mut self, whole: &Arc<Load>) -> Arc<Load> {

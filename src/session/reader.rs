@@ -113,6 +113,14 @@ impl Reader {
     /// Whoever reads frames counts on it that they speak of rails that the header has.
     fn fits(&self, frame: Frame) -> Result<Frame, String> {
         let rails = self.session.hosts.get(frame.host).map_or(0, |topology| topology.rails.len());
+        let misfit = frame.topology.as_ref().zip(self.session.hosts.get(frame.host));
+        if let Some((now, first)) = misfit.filter(|(now, first)| !now.has_the_columns_of(first)) {
+            return Err(format!(
+                "a topology of {} rails for a host with {}, or of others",
+                now.rails.len(),
+                first.rails.len()
+            ));
+        }
         let beyond = frame.workers.iter().filter_map(|w| w.rail).find(|rail| rail.0 >= rails);
         match beyond {
             _ if frame.rails.len() > rails => {

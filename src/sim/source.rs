@@ -221,8 +221,7 @@ impl Simulated {
                 .enumerate()
                 .flat_map(|(at, rail)| rail.units.iter().map(move |unit| unit.worker(RailId(at))))
                 .collect(),
-            peer: None,
-            sampled_in_ns: None,
+            ..Frame::default()
         }
     }
 }

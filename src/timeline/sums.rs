@@ -1,12 +1,10 @@
 //! Running sums since the session began: what a report's means are made of.
 
+use super::events::Event;
 use super::interval::{Interval, Quality};
-use super::measured::{self, Measured};
-use probes::model::{Frame, Latencies, Topology};
+use super::measured::Measured;
+use probes::model::{Latencies, Topology};
 use serde::{Deserialize, Serialize};
-
-/// Most events a session keeps; a flapping port must not fill the memory.
-const MOST_EVENTS: usize = 1000;
 
 /// Bytes and the time they took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -111,27 +109,18 @@ impl RailSums {
     }
 }
 
-/// Something that happened at one moment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Event {
-    /// Seconds since the session began.
-    pub at_s: f64,
-    /// RDMA device.
-    pub device: String,
-    /// `link-down`, `link-up`, `device-lost`, `device-back`, `counter-reset`.
-    pub what: String,
-}
-
 /// Sums of one host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sums {
     /// One entry per rail of the topology.
     pub rails: Vec<RailSums>,
-    /// Events so far, at most a thousand.
+    /// Events so far, at most a thousand and as many marks.
     pub events: Vec<Event>,
     /// Last port state word of each rail.
     pub states: Vec<Option<String>>,
+    /// Whether the link of each leg of each rail was up when it was read last.
+    pub legs_up: Vec<Vec<Option<bool>>>,
     /// Threads of our load, in the order of the load's workers.
     pub workers: Vec<Measured>,
     /// Frames seen.
@@ -157,11 +146,17 @@ impl Sums {
                 })
                 .collect(),
             states: topology.rails.iter().map(|rail| rail.state.clone()).collect(),
+            legs_up: topology
+                .rails
+                .iter()
+                .map(|rail| rail.bond.iter().flat_map(|bond| &bond.legs).map(|leg| leg.link_up).collect())
+                .collect(),
             ..Self::default()
         }
     }
 
     pub(super) fn add(&mut self, topology: &Topology, interval: &Interval) {
+        let mut reset = Vec::new();
         for (at, (sums, rates)) in self.rails.iter_mut().zip(&interval.rails).enumerate() {
             let ns = rates.counted_ns;
             match rates.quality {
@@ -179,13 +174,7 @@ impl Sums {
                 }
                 Quality::Reset => {
                     sums.resets += 1;
-                    if self.events.len() < MOST_EVENTS {
-                        self.events.push(Event {
-                            at_s: interval.to_ns as f64 / 1e9,
-                            device: topology.rails[at].device.clone(),
-                            what: "counter-reset".into(),
-                        });
-                    }
+                    reset.extend(topology.rails.get(at).map(|rail| rail.device.as_str()));
                 }
                 Quality::NotRead | Quality::Unreadable => {}
             }
@@ -203,43 +192,8 @@ impl Sums {
                 }
             }
         }
-    }
-
-    pub(super) fn events(&mut self, topology: &Topology, before: Option<&Frame>, frame: &Frame) {
-        self.frames += 1;
-        self.until_ns = frame.at_ns;
-        measured::add(&mut self.workers, frame);
-        self.held_back |= frame.load.as_ref().is_some_and(|load| load.is_held_back());
-        self.functional_check |= frame.load.as_ref().is_some_and(|load| load.is_functional_check());
-        for (at, rail) in frame.rails.iter().enumerate() {
-            let Some(known) = topology.rails.get(at) else {
-                continue;
-            };
-            let was_lost = before.and_then(|f| f.rails.get(at)).is_some_and(|r| r.lost);
-            let mut note = |what: &str| {
-                if self.events.len() < MOST_EVENTS {
-                    self.events.push(Event {
-                        at_s: frame.at_ns as f64 / 1e9,
-                        device: known.device.clone(),
-                        what: what.into(),
-                    });
-                }
-            };
-            match (was_lost, rail.lost) {
-                (false, true) => note("device-lost"),
-                (true, false) => note("device-back"),
-                _ => {}
-            }
-            if let (Some(state), Some(slot)) = (&rail.state, self.states.get_mut(at)) {
-                let active = |s: &Option<String>| s.as_deref() == Some("ACTIVE");
-                let now = Some(state.clone());
-                match (active(slot), active(&now)) {
-                    (true, false) => note("link-down"),
-                    (false, true) if slot.is_some() => note("link-up"),
-                    _ => {}
-                }
-                *slot = now;
-            }
+        for device in reset {
+            self.note(interval.to_ns, device, "counter-reset", None);
         }
     }
 }

@@ -46,7 +46,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
             format!("{}-{} of {} {}", shown.start + 1, shown.end, items.len(), theme.pick("↕", "(tab j/k)"));
         right.push(Segment::new(text, theme.strong(), 0));
     }
-    let gaps = app.shown().session().topology().gaps.len();
+    let gaps = app.shown().topology().gaps.len();
     if gaps > 0 {
         let facts = if gaps == 1 { "1 fact".to_owned() } else { format!("{gaps} facts") };
         right.insert(0, Segment::new(format!("{facts} unknown: railscope probe"), theme.dim(), 2));
@@ -65,7 +65,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
 /// that they have.
 fn in_full(app: &App) -> Option<usize> {
     let selection = app.selection();
-    let topology = app.shown().session().topology();
+    let topology = app.shown().topology();
     let of_rail = || {
         let id = groups::by_node(topology).into_iter().flat_map(|group| group.rails).nth(selection.rail?)?;
         let device = &topology.rails[id.0].device;

@@ -27,7 +27,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
 fn identity(app: &App) -> Vec<Segment> {
     let theme = app.theme();
     let session = app.shown().session();
-    let host = &session.topology().host;
+    let host = &app.shown().topology().host;
     let mut pieces = vec![Segment::new(format!(" {} ", kind(app)), theme.sign(), 0)];
     if let Some(simulated) = &session.simulated {
         pieces.push(Segment::new(

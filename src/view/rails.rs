@@ -42,7 +42,7 @@ impl<'a> Rails<'a> {
     /// `height` has room for them, and always with the legs of the selected rail.
     #[must_use]
     pub fn new(app: &'a App, width: u16, height: u16) -> Self {
-        let topology = app.shown().session().topology();
+        let topology = app.shown().topology();
         let host = app.shown().local();
         let groups = groups::by_node(topology);
         let longest = |of: &dyn Fn(&Rail) -> usize| topology.rails.iter().map(of).max().unwrap_or(0);

@@ -69,7 +69,7 @@ fn is_down(host: &HostTimeline, rail: RailId) -> bool {
 pub fn draw(app: &App, shown: &Range<usize>, area: Rect, frame: &mut Frame) {
     let theme = app.theme();
     let unit = app.unit();
-    let topology = app.shown().session().topology();
+    let topology = app.shown().topology();
     let host = app.shown().local();
     let count = topology.rails.len();
     let rails = if count == 1 { "1 rail".to_owned() } else { format!("{count} rails") };

@@ -1,6 +1,6 @@
 //! One sample of one host: cumulative counters and the time they were read.
 
-use super::{Latencies, Load, PerfFrame, Process, RailId};
+use super::{Latencies, Load, PerfFrame, Process, RailId, Topology};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,6 +31,13 @@ pub struct Frame {
     /// `None` where nothing was measured (a copied tree, a simulation).
     #[serde(default)]
     pub sampled_in_ns: Option<u64>,
+    /// What the host is from this frame on, when a second look at it found a difference; `None` means unchanged. Its
+    /// rails are those of the header, in that order, with the same counters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topology: Option<Arc<Topology>>,
+    /// What the user said of this moment, in the order in which it was said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<String>,
 }
 
 /// Payload of good completions over a time that is measured.

@@ -65,6 +65,9 @@ pub struct Topology {
     /// RDMA vendors' functions without an RDMA device.
     #[serde(default)]
     pub lost_cards: Vec<LostCard>,
+    /// RDMA devices that came after the session had begun; they are no rails of it, and nothing of them is read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub newcomers: Vec<String>,
     /// What could not be learnt, and why.
     pub gaps: Vec<Gap>,
     /// Whose file it was read from, which has no counters and no settings; `None` of a node or a copied tree.
@@ -82,6 +85,18 @@ impl Topology {
     #[must_use]
     pub fn rail(&self, device: &str) -> Option<(RailId, &Rail)> {
         self.rails_with_id().find(|(_, rail)| rail.device == device)
+    }
+
+    /// Whether frames made for `other` fit this one: the same rails in the same order, with as many counters.
+    #[must_use]
+    pub fn has_the_columns_of(&self, other: &Self) -> bool {
+        let columns = |rail: &Rail| (rail.port, rail.counters.len());
+        self.rails.len() == other.rails.len()
+            && self
+                .rails
+                .iter()
+                .zip(&other.rails)
+                .all(|(a, b)| a.device == b.device && columns(a) == columns(b))
     }
 
     /// Node that `cpu` belongs to.

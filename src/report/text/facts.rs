@@ -29,7 +29,13 @@ pub(super) fn write(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
     }
     let events = &report.events;
     for event in events.iter().take(MOST_LISTED) {
-        writeln!(f, "at {:.1} s: {} {}", event.at_s, event.device, event.what)?;
+        match &event.text {
+            Some(text) => {
+                let lead = format!("at {:.1} s: {} {}: ", event.at_s, event.device, event.what);
+                write!(f, "{}", Wrapped { lead: &lead, text })?;
+            }
+            None => writeln!(f, "at {:.1} s: {} {}", event.at_s, event.device, event.what)?,
+        }
     }
     more(f, events.len(), "events")?;
     let nodes = report.numa.len();

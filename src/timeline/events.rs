@@ -1,0 +1,108 @@
+//! What happens at one moment: links that go down and come back, devices that go, facts that change, marks.
+
+use super::changes::changes;
+use super::measured;
+use super::sums::Sums;
+use probes::model::{Frame, LegFrame, Rail, RailFrame, Topology};
+use serde::{Deserialize, Serialize};
+
+/// Most events a session keeps, and most marks; a flapping port must not fill the memory, nor hide what was said.
+const MOST: usize = 1000;
+
+/// What a mark is called among events.
+const MARK: &str = "mark";
+
+/// Something that happened at one moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Seconds since the session began.
+    pub at_s: f64,
+    /// RDMA device, PCI address or `host`.
+    pub device: String,
+    /// `link-down`, `link-up`, `leg-down`, `leg-up`, `device-lost`, `device-back`, `device-new`, `counter-reset`,
+    /// `mark`, or the fact that changed: `gid-changed`, `mtu-changed`, `link-changed`, `firmware-changed`,
+    /// `bond-changed`, `card-lost`, `setting-changed`.
+    pub what: String,
+    /// The same in words, with what was before and after; the text of a mark. `None` where there is no more to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+impl Event {
+    /// Whether the user set it.
+    #[must_use]
+    pub fn is_mark(&self) -> bool {
+        self.what == MARK
+    }
+}
+
+impl Sums {
+    /// Keeps an event, if there is room.
+    pub(super) fn note(&mut self, at_ns: u64, device: &str, what: &str, text: Option<String>) {
+        let event =
+            Event { at_s: at_ns as f64 / 1e9, device: device.to_owned(), what: what.to_owned(), text };
+        let alike = self.events.iter().filter(|other| other.is_mark() == event.is_mark()).count();
+        if alike < MOST {
+            self.events.push(event);
+        }
+    }
+
+    /// Takes the facts that a second look at the host found changed.
+    pub(super) fn note_changes(&mut self, then: &Topology, now: &Topology, at_ns: u64) {
+        for change in changes(then, now) {
+            self.note(at_ns, &change.device, change.what, Some(change.text));
+        }
+    }
+
+    /// Takes what one more frame tells beside its counters; `before` is the frame before it.
+    pub(super) fn note_events(&mut self, topology: &Topology, before: Option<&Frame>, frame: &Frame) {
+        self.frames += 1;
+        self.until_ns = frame.at_ns;
+        measured::add(&mut self.workers, frame);
+        self.held_back |= frame.load.as_ref().is_some_and(|load| load.is_held_back());
+        self.functional_check |= frame.load.as_ref().is_some_and(|load| load.is_functional_check());
+        for (at, (known, rail)) in topology.rails.iter().zip(&frame.rails).enumerate() {
+            let was_lost = before.and_then(|f| f.rails.get(at)).is_some_and(|r| r.lost);
+            match (was_lost, rail.lost) {
+                (false, true) => self.note(frame.at_ns, &known.device, "device-lost", None),
+                (true, false) => self.note(frame.at_ns, &known.device, "device-back", None),
+                _ => {}
+            }
+            self.note_state(frame.at_ns, known, rail, at);
+            self.note_legs(frame.at_ns, known, &rail.legs, at);
+        }
+        for text in &frame.marks {
+            self.note(frame.at_ns, "host", MARK, Some(text.clone()));
+        }
+    }
+
+    fn note_state(&mut self, at_ns: u64, known: &Rail, read: &RailFrame, at: usize) {
+        let (Some(now), Some(slot)) = (&read.state, self.states.get_mut(at)) else { return };
+        let Some(then) = slot.replace(now.clone()) else { return };
+        let what = match (then.as_str(), now.as_str()) {
+            ("ACTIVE", "ACTIVE") => return,
+            ("ACTIVE", _) => "link-down",
+            (_, "ACTIVE") => "link-up",
+            _ => return,
+        };
+        self.note(at_ns, &known.device, what, Some(format!("port {then} → {now}")));
+    }
+
+    fn note_legs(&mut self, at_ns: u64, known: &Rail, read: &[LegFrame], at: usize) {
+        let Some(slots) = self.legs_up.get_mut(at) else { return };
+        slots.resize(slots.len().max(read.len()), None);
+        let legs = known.bond.iter().flat_map(|bond| &bond.legs);
+        let mut turned = Vec::new();
+        for ((slot, leg), read) in slots.iter_mut().zip(legs).zip(read) {
+            if let Some(now) = read.link_up
+                && slot.replace(now).is_some_and(|then| then != now)
+            {
+                let (what, word) = if now { ("leg-up", "up") } else { ("leg-down", "down") };
+                turned.push((what, format!("leg {} {word}", leg.netdev)));
+            }
+        }
+        for (what, text) in turned {
+            self.note(at_ns, &known.device, what, Some(text));
+        }
+    }
+}

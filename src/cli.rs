@@ -51,6 +51,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Judge a session file and print the report
     Report(ReportArgs),
+    /// What a finding code or a word of the trade means: when it fires, its limits, what to do
+    Explain(ExplainArgs),
     /// What the survey learnt, for other tools: env (NCCL, UCX, numactl), nccl-xml, hwloc-xml
     Export(ExportArgs),
     /// Pack what this node is into FILE.tar.gz, for `--root` on another machine
@@ -105,6 +107,20 @@ pub struct ProbeArgs {
     /// Flags that most commands share.
     #[command(flatten)]
     pub common: Common,
+}
+
+/// Flags of `explain`.
+#[derive(Clone, Debug, Args)]
+pub struct ExplainArgs {
+    /// A finding code (`half-rate`) or a word (`GID`); without any, a list of both
+    #[arg(value_name = "CODE")]
+    pub words: Vec<String>,
+    /// Config file, for the limits in force
+    #[arg(long, value_name = "FILE.toml")]
+    pub config: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Flags of `check`.

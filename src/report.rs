@@ -2,6 +2,7 @@
 //!
 //! Made from a timeline by a pure function, so a live session and its recording give the same report.
 
+mod explained;
 mod host;
 mod legs;
 mod load;
@@ -16,6 +17,7 @@ mod total;
 #[cfg(test)]
 mod tests;
 
+pub use explained::{Contents, Explained};
 pub use host::{HostBlock, NodeRow};
 pub use load::{LatencyRow, LoadBlock, ThreadRow};
 pub use perf::PerfRow;

@@ -10,6 +10,7 @@ mod cards;
 mod codes;
 mod counters;
 mod cross_numa;
+pub mod explain;
 pub(crate) mod fabric;
 mod finding;
 mod firmware;
@@ -33,10 +34,12 @@ mod numa_map;
 mod pcie;
 mod pcie_limits;
 mod pcie_settings;
+mod poll_cores;
 mod prio;
 mod rail_imbalance;
 mod read_below_write;
 mod read_depth;
+mod read_window;
 mod shared_port;
 mod shared_rail;
 mod slow;
@@ -47,7 +50,7 @@ mod unstable;
 mod verbs_access;
 mod wording;
 
-pub use codes::{UnknownCode, all_known, codes};
+pub use codes::{UnknownCode, all_known, codes, nearest};
 pub use fabric::{Strain, strain_of};
 pub use finding::{Finding, Severity};
 pub use limits::Limits;
@@ -77,12 +80,14 @@ pub const ALL: &[Rule] = &[
     acs::RULE,
     cross_numa::RULE,
     not_pinned::RULE,
+    poll_cores::RULE,
     shared_rail::RULE,
     rail_imbalance::RULE,
     implausible::RULE,
     levels::RULE,
     unstable::RULE,
     read_depth::RULE,
+    read_window::RULE,
     read_below_write::RULE,
     gpu_link::RULE,
     slow::RULE,

@@ -146,3 +146,25 @@ fn what_cannot_be_measured_is_one_clear_line_and_exit_code_2() {
         assert_eq!(output.stdout, b"");
     }
 }
+
+#[test]
+fn a_code_is_explained_with_the_limit_of_the_config_file() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "own.toml", "[limits]\nleg-share = 0.6\n");
+    let config = folder.path().join("own.toml");
+    let explain = |words: &[&str]| {
+        let mut command = Command::cargo_bin("railscope").unwrap();
+        command.arg("explain").args(words).output().unwrap()
+    };
+    let text = |words: &[&str]| String::from_utf8(explain(words).stdout).unwrap();
+    assert!(text(&["bond-leg-imbalance"]).contains("above 80 %"));
+    assert!(text(&["bond-leg-imbalance", "--config", config.to_str().unwrap()]).contains("above 60 %"));
+    assert!(text(&["gid"]).starts_with("GID\n  The address of an RDMA port"));
+    let unknown = explain(&["half-rat"]);
+    let says = String::from_utf8(unknown.stderr).unwrap();
+    assert_eq!(
+        (unknown.status.code(), says.contains("did you mean `half-rate`?")),
+        (Some(2), true),
+        "{says}"
+    );
+}

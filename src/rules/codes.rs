@@ -21,11 +21,16 @@ pub struct UnknownCode {
 pub fn all_known(words: &[String]) -> Result<(), UnknownCode> {
     for word in words {
         if codes().all(|code| code != word) {
-            let nearest = codes().min_by_key(|code| distance(code, word)).unwrap_or("");
-            return Err(UnknownCode { word: word.clone(), nearest });
+            return Err(UnknownCode { word: word.clone(), nearest: nearest(word) });
         }
     }
     Ok(())
+}
+
+/// The code that is spelt most like this word.
+#[must_use]
+pub fn nearest(word: &str) -> &'static str {
+    codes().min_by_key(|code| distance(code, word)).unwrap_or("")
 }
 
 fn known() -> String {

@@ -1,0 +1,119 @@
+//! Codes about NUMA nodes, CPUs and memory.
+
+use super::Explanation;
+
+pub(super) const CODES: &[Explanation] = &[
+    Explanation {
+        code: "cross-numa",
+        severity: "info on the same socket, warning on another",
+        means: "A process, a thread of a load or a buffer sits on another NUMA node than the rail it uses, so every byte \
+                crosses from node to node.",
+        fires: "None of the CPUs it may run on is on the rail's node, or its buffers were put elsewhere, or more than \
+                {far-memory-share} of its large mappings (its registered regions where the kernel names them) lie elsewhere.",
+        silent: "Without such evidence: a slow rail alone proves nothing about placement. Mappings below 2 MiB together are \
+                 left out.",
+        mend: "Start it under `numactl --cpunodebind=NODE --membind=NODE`. `taskset` moves CPUs of a running process only: \
+               registered pages are pinned and stay where they are.",
+        source: "numactl(8), set_mempolicy(2), taskset(1); ACPI 6.4, 5.2.17 (distances)",
+    },
+    Explanation {
+        code: "numa-cpuset",
+        severity: "warning",
+        means: "The cgroup's cpuset leaves out the rail's node, so nothing in it can be placed there and a binding must fail.",
+        fires: "The effective cpuset (where unreadable, Mems_allowed) has neither memory, or no CPUs, of the rail's node.",
+        silent: "About a plain CPU affinity, which a process can change by itself.",
+        mend: "Widen the cpuset from outside: `--cpuset-cpus` and `--cpuset-mems` of the container, CPU and topology manager of \
+               Kubernetes, the job's allocation.",
+        source: "cpuset(7); Documentation/admin-guide/cgroup-v2.rst",
+    },
+    Explanation {
+        code: "numa-no-memory",
+        severity: "warning",
+        means: "The rail's node has no memory, or no CPUs, so a binding to it cannot work.",
+        fires: "The node's `meminfo` or `cpulist` says so.",
+        silent: "Where the cpuset is the reason: that is `numa-cpuset`.",
+        mend: "Bind to the nearest node that has both; the finding names it.",
+        source: "Documentation/ABI/stable/sysfs-devices-node",
+    },
+    Explanation {
+        code: "numa-inconsistent",
+        severity: "warning",
+        means: "The machine's own descriptions of CPUs and nodes contradict each other, so placement by node is a guess.",
+        fires: "A CPU is on two nodes, the threads of a core are on two, or a package and a node overlap without one holding \
+                the other.",
+        silent: "Where either description is missing.",
+        mend: "Virtual machines with a made-up topology show this: give the guest the host's nodes.",
+        source: "Documentation/ABI/stable/sysfs-devices-node, sysfs-devices-system-cpu",
+    },
+    Explanation {
+        code: "numa-conflict",
+        severity: "info",
+        means: "The device's node and its list of near CPUs do not agree.",
+        fires: "`numa_node` and `local_cpulist` of one device name different CPUs.",
+        silent: "Where one of them is missing.",
+        mend: "Believe neither; the BIOS describes the slot wrongly. Measure both placements.",
+        source: "Documentation/ABI/testing/sysfs-bus-pci",
+    },
+    Explanation {
+        code: "numa-unknown",
+        severity: "info",
+        means: "The machine has several NUMA nodes, and which one the rail is on is not known, so nothing is said about \
+                placement.",
+        fires: "`numa_node` is -1 or missing, on a machine with more than one node.",
+        silent: "On a machine with one node.",
+        mend: "The BIOS does not describe the slot; in a virtual machine give the guest's PCI bridge a node.",
+        source: "Documentation/ABI/testing/sysfs-bus-pci",
+    },
+    Explanation {
+        code: "not-pinned",
+        severity: "info",
+        means: "A process that uses a rail may run near it, and may as well run far from it.",
+        fires: "It has queue pairs, and the CPUs it may run on are on its rails' nodes and on others too.",
+        silent: "For a process with rails on every node that it may run on: its threads may well be bound one by one.",
+        mend: "`numactl --cpunodebind=NODE --membind=NODE COMMAND`; for now `taskset -a -cp CPUS PID`.",
+        source: "numactl(8), taskset(1)",
+    },
+    Explanation {
+        code: "numa-balancing",
+        severity: "info",
+        means: "The kernel may move pages and threads between nodes while something uses the rails. Registered memory is \
+                pinned and stays, so this costs faults and gains nothing.",
+        fires: "`kernel.numa_balancing` is on while a load runs or a process has queue pairs.",
+        silent: "Where nothing uses the rails.",
+        mend: "`sysctl kernel.numa_balancing=0`, or start the process under `numactl --membind`.",
+        source: "Documentation/admin-guide/sysctl/kernel.rst",
+    },
+    Explanation {
+        code: "irq-on-poll-core",
+        severity: "warning",
+        means: "A thread that polls a completion queue shares its CPU with the interrupts of the card it drives, and loses \
+                time to them.",
+        fires: "Every CPU that a thread of a load may run on takes interrupts of its card (`effective_affinity_list`), and \
+                another CPU of the node takes none.",
+        silent: "Where the affinity is not readable, where interrupts go to every CPU of the node, and about processes that \
+                 are no load: they may wait for these interrupts on purpose.",
+        mend: "Bind the thread to another CPU of the node, or move the interrupts: `echo CPU > \
+               /proc/irq/N/smp_affinity_list` for each number in `msi_irqs` of the card.",
+        source: "Documentation/core-api/irq/irq-affinity.rst",
+    },
+    Explanation {
+        code: "shared-core",
+        severity: "warning",
+        means: "Several users of rails are bound to one CPU, so each waits while another polls.",
+        fires: "Two threads of a load, or two processes with queue pairs, may run on one and the same CPU only, and the CPU's \
+                node has one that none of them is bound to.",
+        silent: "Where the CPUs are not known, or every CPU of the node has its poller.",
+        mend: "One CPU for each: `taskset -a -cp CPU PID`; a load of ours chooses by itself with `--place local`.",
+        source: "sched_setaffinity(2)",
+    },
+    Explanation {
+        code: "shared-rail",
+        severity: "info",
+        means: "Two ranks of one job use one rail while another is used by none of them.",
+        fires: "Processes of one job with queue pairs, ranks as their launcher wrote them, are on one rail, and an ACTIVE rail \
+                is free.",
+        silent: "Where every ACTIVE rail is in use by the job: then there are more ranks than rails.",
+        mend: "Give each rank the rail nearest to its GPU (`NCCL_IB_HCA`, `UCX_NET_DEVICES`): `railscope export --format env`.",
+        source: "environment of Open MPI, Slurm, PyTorch and MPICH launchers",
+    },
+];

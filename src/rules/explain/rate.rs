@@ -1,0 +1,112 @@
+//! Codes about rates under load.
+
+use super::Explanation;
+
+pub(super) const CODES: &[Explanation] = &[
+    Explanation {
+        code: "rail-imbalance",
+        severity: "warning",
+        means: "Under load one rail is far below the others that could do as much.",
+        fires: "Slowest rail / median of the rails with the same lowest ceiling (within 2 %) is below {imbalance-share}, over \
+                at least {hold-s} while watching.",
+        silent: "Without a load, and for rails whose ceiling is not known.",
+        mend: "See what else is found on the rail (legs, PCIe, placement); load it alone: `railscope load PEER --rails DEVICE`.",
+        source: "arithmetic",
+    },
+    Explanation {
+        code: "slow-unexplained",
+        severity: "warning",
+        means: "The rail is far below what it could do, and nothing that was found says why.",
+        fires: "The mean in the load's direction is below {far-below-share} of the rail's lowest ceiling under load, and no \
+                finding on the rail is a reason.",
+        silent: "For software devices, ports that are not ACTIVE, and loads that keep too little outstanding to tell.",
+        mend: "Try one thing at a time: other rail of the peer, more queue pairs, larger messages, one leg, the other node.",
+        source: "arithmetic",
+    },
+    Explanation {
+        code: "unstable",
+        severity: "warning",
+        means: "Under one steady load the rate swings.",
+        fires: "Standard deviation / mean is above {variation} over at least 4 good intervals (gathered to a second each while \
+                watching) of one unchanged load.",
+        silent: "For software devices and rails below {moving-share} of their ceiling.",
+        mend: "Look for what comes and goes with it: pauses, congestion, other traffic, CPU frequency.",
+        source: "arithmetic",
+    },
+    Explanation {
+        code: "implausible",
+        severity: "warning",
+        means: "More than the PCIe path can carry at all: a measurement error, such as windows that do not fit together. It \
+                is left out of means and of comparisons.",
+        fires: "The rate is above 1.02 × the raw rate of the slowest PCIe hop.",
+        silent: "Where speed or width of the PCIe path is not known.",
+        mend: "Do not quote it. Measure again with one clock: `railscope load PEER`.",
+        source: "PCI Express Base Specification 5.0, 4.2",
+    },
+    Explanation {
+        code: "above-port",
+        severity: "info",
+        means: "More than the wire carries and less than PCIe does: some of it never left this host (loopback inside the card).",
+        fires: "The rate is above 1.02 × the line's raw rate and within the PCIe path's.",
+        silent: "Where the PCIe path is not known.",
+        mend: "Quote the port's own bytes (`rx_bytes_phy`) as the fabric's figure.",
+        source: "counters.rst of mlx5",
+    },
+    Explanation {
+        code: "line-limit",
+        severity: "info",
+        means: "The rail is at its wire: only a faster port would do more.",
+        fires: "The rate is at or above {line-share} of the line's payload, rate × MTU / (MTU + headers).",
+        silent: "Where the line rate is not known.",
+        mend: "Nothing to mend.",
+        source: "IBTA 1.4, 5.2; RoCE v2 annex A17",
+    },
+    Explanation {
+        code: "read-window",
+        severity: "info",
+        means: "The READs on the wire, not the wire, are the limit: each queue pair waits for answers before it may ask again.",
+        fires: "The rail's READ rate is at or above 90 % of queue pairs × READ depth × message size / measured round trip, and \
+                that is the rail's lowest ceiling.",
+        silent: "Where no round trip was measured, and for WRITE.",
+        mend: "More queue pairs, a greater READ depth at both ends, or larger messages.",
+        source: "IBTA 1.4, 9.4.4 (outstanding READs)",
+    },
+    Explanation {
+        code: "read-depth",
+        severity: "warning",
+        means: "Each queue pair keeps few READs on the wire although the device can do more.",
+        fires: "A READ load uses a depth below 8, and the device can do more than it uses.",
+        silent: "Where the depth in use is not known.",
+        mend: "Set max_rd_atomic and max_dest_rd_atomic to the device's maximum at both ends (`ib_read_bw -o 16`, `railscope \
+               load --read-depth 16`).",
+        source: "IBTA 1.4, 9.4.4; ibv_modify_qp(3)",
+    },
+    Explanation {
+        code: "read-below-write",
+        severity: "warning",
+        means: "READ is far slower than WRITE on the same rail, at a small path MTU: the responder must fetch and send many \
+                small packets.",
+        fires: "READ / WRITE on one rail, both seen in the last minute, is below 0.6, and the path MTU is below 4096.",
+        silent: "Where only one of them was seen.",
+        mend: "Raise the path MTU to 4096: `ip link set NETDEV mtu 4200` at both ends and the switch.",
+        source: "IBTA 1.4, 9.7.5.1",
+    },
+    Explanation {
+        code: "gpu-link-limit",
+        severity: "info",
+        means: "All data go to, or come from, one GPU, and its PCIe link is the limit of all rails together.",
+        fires: "The load's rails together reach {far-below-share} of what the GPU's link carries, and could bring more than it.",
+        silent: "Where the GPU's link is not known.",
+        mend: "Spread the load over several GPUs.",
+        source: "PCI Express Base Specification 5.0, 4.2",
+    },
+    Explanation {
+        code: "loopback",
+        severity: "info",
+        means: "The peer is this host, so the figures are the card's and the memory's, not the fabric's.",
+        fires: "The load's peer has an address of this host.",
+        silent: "Where there is no load.",
+        mend: "Run `railscope serve` on another host.",
+        source: "arithmetic",
+    },
+];

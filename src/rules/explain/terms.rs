@@ -1,0 +1,122 @@
+//! Words of the trade that messages use.
+
+use serde::Serialize;
+
+/// A word and what it means here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Term {
+    /// The word, and others for the same.
+    pub words: &'static [&'static str],
+    /// What it means.
+    pub means: &'static str,
+}
+
+/// Every word, in alphabetical order.
+pub const TERMS: &[Term] = &[
+    Term {
+        words: &["ACS"],
+        means: "Access Control Services: settings of a PCIe switch port; redirect sends traffic between two devices below the \
+                switch up to the CPU first.",
+    },
+    Term {
+        words: &["board id", "PSID"],
+        means: "Names a card's model and firmware family; cards with the same one should run the same firmware.",
+    },
+    Term {
+        words: &["bond", "LAG"],
+        means: "Several Ethernet ports joined into one netdev. With RoCE LAG the ports of one card also carry one RDMA device.",
+    },
+    Term {
+        words: &["ceiling"],
+        means: "What a rail could do at most by one of its parts: line (the wire's payload), PCIe (its slowest hop), READ window. \
+                The lowest one counts.",
+    },
+    Term {
+        words: &["CNP", "ECN"],
+        means: "Switches mark packets when a queue grows (ECN); the receiver then tells the sender by a congestion notification \
+                (CNP), and the sender slows down.",
+    },
+    Term {
+        words: &["completion queue", "CQ"],
+        means: "Where the card says that a request is done. Programs poll it; an empty poll found nothing.",
+    },
+    Term { words: &["dmabuf"], means: "The kernel's own way to let a NIC reach a GPU's memory." },
+    Term {
+        words: &["GID"],
+        means: "The address of an RDMA port; a queue pair names it by its index in the port's GID table. On RoCE it is made of \
+                an IP address.",
+    },
+    Term { words: &["goodput"], means: "Payload a second: what is left of the wire's rate without headers." },
+    Term {
+        words: &["hop"],
+        means: "One PCIe link on the way from a card to the CPU. The slowest one limits the path.",
+    },
+    Term { words: &["IPC"], means: "Instructions per CPU cycle of the threads that drive the load." },
+    Term { words: &["LACP"], means: "How two ends agree which ports of an 802.3ad bond carry traffic." },
+    Term { words: &["leg"], means: "One port of a bond." },
+    Term {
+        words: &["memlock"],
+        means: "RLIMIT_MEMLOCK: how much memory a process may lock. Registering memory with a NIC locks it.",
+    },
+    Term {
+        words: &["MPS", "MaxPayload"],
+        means: "Most bytes a PCIe packet carries. Each packet costs some 24 bytes besides, so a small one costs bandwidth.",
+    },
+    Term { words: &["MRRS", "MaxReadReq"], means: "Most bytes a card asks for in one read of host memory." },
+    Term {
+        words: &["node", "NUMA"],
+        means: "CPUs and memory that are near each other. A card is near one node; from other nodes its data cross a link between \
+                nodes or sockets.",
+    },
+    Term { words: &["path MTU"], means: "Most payload bytes in one RDMA packet: 256 to 4096." },
+    Term {
+        words: &["pause", "PFC"],
+        means: "A receiver with full buffers tells the other end of its link to wait; with PFC for one priority only.",
+    },
+    Term {
+        words: &["peermem", "nvidia-peermem"],
+        means: "A kernel module that lets a NIC reach a GPU's memory where dmabuf cannot.",
+    },
+    Term {
+        words: &["PIX", "PXB", "PHB", "SYS"],
+        means: "How far a GPU and a NIC are from each other: one PCIe switch (PIX), several (PXB), the CPU's root complex (PHB), \
+                one node (NODE), across sockets (SYS).",
+    },
+    Term {
+        words: &["QP", "queue pair"],
+        means: "A connection's two queues, for what is sent and received. Each keeps a limited number of READs on the wire.",
+    },
+    Term {
+        words: &["rail"],
+        means: "One RDMA port with its way to memory: NIC, PCIe path, NUMA node. On a bond all legs are one rail.",
+    },
+    Term {
+        words: &["READ depth", "max_rd_atomic"],
+        means: "READs that one queue pair may have on the wire at once: the smaller of what the two ends agreed to.",
+    },
+    Term {
+        words: &["READ window"],
+        means: "Bytes of READs on the wire at once: queue pairs × READ depth × message size. Divided by the round trip it is a \
+                ceiling.",
+    },
+    Term {
+        words: &["registered memory", "MR"],
+        means: "Memory that a NIC may reach by itself. Its pages are pinned: they stay on the node where they are.",
+    },
+    Term {
+        words: &["RoCE"],
+        means: "RDMA over Ethernet. Version 2 travels in UDP packets and can be routed.",
+    },
+    Term {
+        words: &["subnet manager", "SM"],
+        means: "The program that sets up an InfiniBand fabric; without one no port becomes ACTIVE.",
+    },
+    Term {
+        words: &["VF", "PF"],
+        means: "Virtual and physical function of a card: a VF is a share of it, given to a guest or container.",
+    },
+    Term {
+        words: &["wire", "line"],
+        means: "The port's link to the switch; its rate is that of all legs that may carry traffic.",
+    },
+];

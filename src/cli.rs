@@ -1,9 +1,11 @@
 //! The command line: what can be typed, and the help that says so.
 
 mod load;
+mod report;
 mod sweep;
 
 pub use load::{Carrier, LoadArgs, LoadKnobs, LoadPreset, Op, ServeArgs, Spread};
+pub use report::{Format, ReportArgs};
 pub use sweep::{SweepArgs, SweepCarrier, SweepPreset};
 
 use crate::settings::{Common, FailOn};
@@ -151,30 +153,6 @@ pub struct ReplayArgs {
     /// Session file to read
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Flags that most commands share.
-    #[command(flatten)]
-    pub common: Common,
-}
-
-/// Form of a printed report.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    /// For people.
-    #[default]
-    Text,
-    /// One JSON object, schema `railscope.report/1`.
-    Json,
-}
-
-/// Flags of `report`.
-#[derive(Clone, Debug, Args)]
-pub struct ReportArgs {
-    /// Session file to read
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-    /// Form of the report
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    pub format: Format,
     /// Flags that most commands share.
     #[command(flatten)]
     pub common: Common,

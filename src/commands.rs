@@ -7,6 +7,7 @@ pub mod export;
 pub mod headless;
 pub mod import_topology;
 pub mod load;
+pub mod output;
 pub mod probe;
 pub mod record;
 pub mod replay;

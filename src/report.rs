@@ -2,24 +2,32 @@
 //!
 //! Made from a timeline by a pure function, so a live session and its recording give the same report.
 
+mod csv;
 mod explained;
 mod host;
 mod legs;
 mod load;
+mod markdown;
+mod md;
+mod means;
 mod number;
 mod perf;
 mod probe_md;
 mod probe_text;
 mod rails;
+pub(crate) mod short;
 mod text;
 mod total;
 
 #[cfg(test)]
 mod tests;
 
+pub use csv::Csv;
 pub use explained::{Contents, Explained};
 pub use host::{HostBlock, NodeRow};
 pub use load::{LatencyRow, LoadBlock, ThreadRow};
+pub use md::Ticket;
+pub use means::{MeanRow, Means};
 pub use perf::PerfRow;
 pub use probe_md::ProbeMarkdown;
 pub use probe_text::{ProbeText, WideProbeText};
@@ -78,12 +86,22 @@ pub struct Report {
 pub struct Span {
     /// Wall clock at the start, milliseconds since 1970; null where it would not be deterministic.
     pub started_unix_ms: Option<u64>,
-    /// From the first frame's clock to the last frame.
+    /// Where the report begins, seconds since the session began; absent when it begins with the session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_s: Option<f64>,
+    /// From there to the last frame.
     pub duration_s: f64,
     /// Samples taken.
     pub frames: u64,
     /// Planned time between samples.
     pub interval_s: f64,
+}
+
+/// The parameters of the session's load in a line, as every figure carries them; `None` without one.
+#[must_use]
+pub fn load_in_short(timeline: &Timeline) -> Option<String> {
+    let newest = timeline.local().frames().rev().find_map(|frame| frame.load.as_deref())?;
+    Some(short::of_load(newest, timeline.session().simulated.is_some()))
 }
 
 /// What the session amounts to so far; findings of the codes in `ignore` are left out.
@@ -106,6 +124,7 @@ fn one_host(timeline: &Timeline, limits: &Limits, ignore: &[String]) -> Report {
         simulated: session.simulated.clone(),
         session: Span {
             started_unix_ms: session.started_unix_ms,
+            from_s: None,
             duration_s: number::seconds(sums.until_ns),
             frames: sums.frames,
             interval_s: number::seconds(session.interval_ns),
@@ -125,6 +144,16 @@ fn one_host(timeline: &Timeline, limits: &Limits, ignore: &[String]) -> Report {
 }
 
 impl Report {
+    /// Says that it is of a part that begins at this moment of the session, seconds.
+    pub fn begins_at(&mut self, from_s: f64) {
+        let span = &mut self.session;
+        span.from_s = number::round(from_s);
+        span.duration_s = number::round((span.duration_s - from_s).max(0.0)).unwrap_or_default();
+        if let Some(peer) = &mut self.peer {
+            peer.begins_at(from_s);
+        }
+    }
+
     /// The worst severity found on either host, an error where the load met one; `None` when nothing was.
     #[must_use]
     pub fn worst(&self) -> Option<Severity> {

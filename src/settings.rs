@@ -1,7 +1,9 @@
 //! Settings: flags over the config file over defaults.
 
+mod moment;
 mod units;
 
+pub use moment::Moment;
 pub use units::{Period, Size};
 
 use crate::rules::{self, Limits, Severity};

@@ -220,6 +220,12 @@ impl HostTimeline {
     pub fn load(&self) -> Option<&Load> {
         self.load.as_deref()
     }
+
+    /// The same, to be kept.
+    #[must_use]
+    pub fn shared_load(&self) -> Option<Arc<Load>> {
+        self.load.clone()
+    }
 }
 
 /// Raw limit of the rail's PCIe path, above which a rate is no traffic.

@@ -1,7 +1,7 @@
 //! The report of a session on stdout, and the exit code that goes with it.
 
 use crate::printable::Printable;
-use crate::report::{self, Report};
+use crate::report::{self, Report, Ticket};
 use crate::settings::{Common, FailOn};
 use crate::timeline::Timeline;
 use anyhow::Context;
@@ -15,6 +15,10 @@ pub enum Form {
     Text,
     /// One JSON object.
     Json,
+    /// Markdown, for a ticket.
+    Md,
+    /// A table, which is written while the session is read and not from its report.
+    Csv,
 }
 
 impl Form {
@@ -46,12 +50,24 @@ pub fn print_with(
     form: Form,
     cut_short: Option<String>,
 ) -> anyhow::Result<ExitCode> {
-    let mut report = report::build(timeline, &common.limits, common.ignore());
+    let mut report = judge(timeline, common);
     if let (Some(load), Some(why)) = (&mut report.load, cut_short) {
         load.ended.get_or_insert(why);
     }
-    write(&report, form).context("the report cannot be written to stdout")?;
+    // a line at a time otherwise, hundreds of system calls
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    match write(&mut out, &report, form).and_then(|()| out.flush()) {
+        // whoever reads has seen enough (`| head`); the verdict still counts
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+        written => written.context("the report cannot be written to stdout")?,
+    }
     Ok(exit_code(&report, common.fail_on()))
+}
+
+/// What the session amounts to, under these limits and without what is to be ignored.
+#[must_use]
+pub fn judge(timeline: &Timeline, common: &Common) -> Report {
+    report::build(timeline, &common.limits, common.ignore())
 }
 
 /// 1 when the worst finding fails, else 0.
@@ -60,18 +76,18 @@ pub fn exit_code(report: &Report, fail_on: FailOn) -> ExitCode {
     ExitCode::from(u8::from(report.worst().is_some_and(|worst| fail_on.fails(worst))))
 }
 
-fn write(report: &Report, form: Form) -> std::io::Result<()> {
-    // a line at a time otherwise, hundreds of system calls
-    let mut out = BufWriter::new(std::io::stdout().lock());
-    let written = match form {
+/// Writes a report in this form.
+///
+/// # Errors
+///
+/// It cannot be written.
+pub fn write(out: &mut impl Write, report: &Report, form: Form) -> std::io::Result<()> {
+    match form {
         Form::Text => write!(out, "{}", Printable(report)),
-        Form::Json => serde_json::to_writer_pretty(&mut out, report)
+        Form::Json => serde_json::to_writer_pretty(&mut *out, report)
             .map_err(std::io::Error::from)
             .and_then(|()| writeln!(out)),
-    };
-    match written.and_then(|()| out.flush()) {
-        // whoever reads has seen enough (`| head`); the verdict still counts
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => written,
+        Form::Md => write!(out, "{}", Printable(Ticket(report))),
+        Form::Csv => Ok(()),
     }
 }

@@ -1,5 +1,6 @@
 //! What the node is, as Markdown to paste into a ticket.
 
+use super::markdown::{cell, row, rule};
 use super::probe_text::gib;
 use crate::ceilings;
 use probes::model::{NumaNode, Rail, Topology};
@@ -164,28 +165,6 @@ fn pcie(rail: &Rail) -> String {
 
 fn text(value: Option<impl Display>) -> String {
     value.map_or(UNKNOWN.to_owned(), |value| value.to_string())
-}
-
-fn row(f: &mut Formatter<'_>, lead: &str, cells: &[&str]) -> fmt::Result {
-    let cells: Vec<String> = cells.iter().map(|text| cell(text)).collect();
-    writeln!(f, "{lead}| {} |", cells.join(" | "))
-}
-
-fn rule(f: &mut Formatter<'_>, columns: usize) -> fmt::Result {
-    writeln!(f, "|{}", "---|".repeat(columns))
-}
-
-/// Text that stays in its cell, whatever it holds, and is no markup.
-fn cell(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '|' | '\\' | '`' | '*' | '<' | '>' | '[' | ']' => safe.extend(['\\', c]),
-            c if c.is_control() => safe.push(' '),
-            c => safe.push(c),
-        }
-    }
-    safe
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::LatencyRow;
 use super::number::known;
-use crate::ceilings;
+use crate::ceilings::{self, Ceilings};
 use crate::timeline::{HostTimeline, LegSums, RailSums};
 use probes::model::{
     Bond, CpuSet, Gid, GidType, Hop, Interrupts, Lag, LinkErrors, LinkLayer, PciePath, Rail, RailId,
@@ -202,6 +202,15 @@ pub struct CeilingsRow {
 }
 
 impl CeilingsRow {
+    pub(super) fn of(ceilings: &Ceilings) -> Self {
+        Self {
+            line_raw: known(ceilings.line_raw),
+            line: known(ceilings.line),
+            pcie: known(ceilings.pcie),
+            read_window: known(ceilings.read_window),
+        }
+    }
+
     /// The lowest payload bound, and the name of its key.
     #[must_use]
     pub fn lowest(&self) -> Option<(f64, &'static str)> {
@@ -253,12 +262,7 @@ impl RailRow {
             load_gb_per_s: known(timeline.load_gb_per_s(id)),
             latency_us: (!sums.latency.is_empty()).then(|| LatencyRow::of(&sums.latency)),
             round_trip_us: known(timeline.round_trip_ns(id).map(|ns| ns as f64 / 1e3)),
-            ceilings_gb_per_s: CeilingsRow {
-                line_raw: known(ceilings.line_raw),
-                line: known(ceilings.line),
-                pcie: known(ceilings.pcie),
-                read_window: known(ceilings.read_window),
-            },
+            ceilings_gb_per_s: CeilingsRow::of(&ceilings),
         }
     }
 }

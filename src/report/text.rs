@@ -4,8 +4,8 @@ use super::Report;
 use crate::rules::Severity;
 use std::fmt::{self, Display, Formatter, Write};
 
-mod facts;
-mod table;
+pub(super) mod facts;
+pub(super) mod table;
 pub(super) mod wrap;
 
 use wrap::{Wrapped, clip};
@@ -38,11 +38,7 @@ impl Display for Report {
 impl Report {
     fn heading(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let host = self.host.hostname.as_deref().unwrap_or("unknown host");
-        let seen = match self.session.frames {
-            0 => "no samples, no rates".to_owned(),
-            1 => "one look, no rates".to_owned(),
-            frames => format!("{:.1} s, {frames} samples", self.session.duration_s),
-        };
+        let seen = self.seen();
         writeln!(f, "{} | {} | {seen}", self.generated_by, clip(host, 30))?;
         if let Some(simulation) = &self.simulated {
             writeln!(
@@ -52,6 +48,19 @@ impl Report {
             )?;
         }
         Ok(())
+    }
+
+    /// What it covers, in words.
+    pub(super) fn seen(&self) -> String {
+        match (self.session.frames, self.session.from_s) {
+            (0, _) => "no samples, no rates".to_owned(),
+            (1, _) => "one look, no rates".to_owned(),
+            (frames, None) => format!("{:.1} s, {frames} samples", self.session.duration_s),
+            (frames, Some(from_s)) => {
+                let until_s = from_s + self.session.duration_s;
+                format!("{from_s:.1} s to {until_s:.1} s, {frames} samples")
+            }
+        }
     }
 
     fn findings(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -67,11 +76,12 @@ impl Report {
     }
 
     /// Whether any rail has a rate.
-    fn has_rates(&self) -> bool {
+    pub(super) fn has_rates(&self) -> bool {
         self.rails.iter().any(|rail| rail.rx_gb_per_s.is_some() || rail.tx_gb_per_s.is_some())
     }
 
-    fn verdict(&self, f: &mut Formatter<'_>) -> fmt::Result {
+    /// The verdict in a line, and what of the load went wrong, a line each.
+    pub(super) fn verdict_words(&self) -> (String, Vec<String>) {
         let count = |severity| self.findings.iter().filter(|found| found.severity == severity).count();
         let part = |count: usize, one: &str, several: &str| match count {
             0 => None,
@@ -104,12 +114,17 @@ impl Report {
             (false, None) => bad.join(", "),
             (false, Some(good)) => format!("{}, {good}", bad.join(", ")),
         };
+        (verdict, troubles)
+    }
+
+    fn verdict(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (verdict, troubles) = self.verdict_words();
         writeln!(f, "{verdict}")?;
         troubles.iter().try_for_each(|trouble| write!(f, "{}", Wrapped { lead: "", text: trouble }))
     }
 }
 
-fn word(severity: Severity) -> &'static str {
+pub(super) fn word(severity: Severity) -> &'static str {
     match severity {
         Severity::Info => "info",
         Severity::Warning => "WARNING",

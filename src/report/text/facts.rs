@@ -53,7 +53,7 @@ pub(super) fn write(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
 }
 
 /// Gaps of one kind together: what differs is the subject, in the reason too (`ethtool-S/*`).
-fn alike(gaps: &[Gap]) -> BTreeMap<(&str, String), Vec<&str>> {
+pub(in crate::report) fn alike(gaps: &[Gap]) -> BTreeMap<(&str, String), Vec<&str>> {
     let mut kinds: BTreeMap<(&str, String), Vec<&str>> = BTreeMap::new();
     for gap in gaps {
         let reason = starred(&gap.reason, &gap.subject);
@@ -91,7 +91,7 @@ fn more(f: &mut Formatter<'_>, count: usize, what: &str) -> fmt::Result {
     }
 }
 
-fn of_load(load: &LoadBlock) -> String {
+pub(in crate::report) fn of_load(load: &LoadBlock) -> String {
     let op = match load.op {
         LoadOp::Read => "READ",
         LoadOp::Write => "WRITE",
@@ -160,7 +160,7 @@ fn times_back(restarts: u64) -> Option<String> {
 
 /// `1.23 Mpps (4920000 messages), 4.10 done a poll, 12.3 % of polls empty`, and why there is no latency; nothing of a
 /// simulation.
-fn of_messages(load: &LoadBlock) -> Vec<String> {
+pub(in crate::report) fn of_messages(load: &LoadBlock) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     if load.origin != LoadOrigin::Ours || load.simulated {
         return parts;
@@ -226,7 +226,7 @@ fn nothing(device: &str, duration_s: f64) -> String {
 }
 
 /// Rails on which nothing moved, and those whose load met errors or stopped early, one a line; they have no finding code of their own.
-pub(super) fn troubles(load: &LoadBlock, duration_s: f64) -> Vec<String> {
+pub(in crate::report) fn troubles(load: &LoadBlock, duration_s: f64) -> Vec<String> {
     let mut troubles: Vec<String> =
         load.silent().into_iter().map(|device| nothing(device, duration_s)).collect();
     for thread in &load.threads {
@@ -277,7 +277,7 @@ fn of_cpu_alone<'a>(counters: &[&'a str]) -> (Vec<&'a str>, bool) {
     (others, all.iter().all(|counter| counters.contains(counter)))
 }
 
-fn of_host(host: &HostBlock, nodes: usize) -> String {
+pub(in crate::report) fn of_host(host: &HostBlock, nodes: usize) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut add = |part: Option<String>| parts.extend(part);
     add(host.os.clone());

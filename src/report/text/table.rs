@@ -82,7 +82,7 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
 }
 
 /// What the load's column is called: no rate without its message size.
-fn load_heading(host: &Report) -> String {
+pub(in crate::report) fn load_heading(host: &Report) -> String {
     let size = host.load.as_ref().and_then(|load| load.size_bytes);
     let unit = |size: &str| if size.ends_with(|c: char| c.is_ascii_digit()) { " B" } else { "" };
     size.map(|bytes| Size(bytes).to_string())
@@ -90,7 +90,7 @@ fn load_heading(host: &Report) -> String {
 }
 
 /// What stands below the rate of every rail that is no figure of the fabric; `None` where it is one.
-fn caveat(host: &Report) -> Option<String> {
+pub(in crate::report) fn caveat(host: &Report) -> Option<String> {
     let load = host.load.as_ref()?;
     let mut words = Vec::new();
     if load.loopback {
@@ -107,7 +107,7 @@ fn legs(rail: &RailRow) -> impl Iterator<Item = &LegRow> {
 }
 
 /// The port is named only where it is not the first, since almost every device has one.
-fn name(rail: &RailRow) -> String {
+pub(in crate::report) fn name(rail: &RailRow) -> String {
     if rail.port == 1 { rail.device.clone() } else { format!("{}:{}", rail.device, rail.port) }
 }
 
@@ -118,7 +118,7 @@ fn rate(gb_per_s: Option<f64>) -> String {
 }
 
 /// Two digits behind the point; a small rate keeps its first ones.
-fn short(gb_per_s: f64) -> String {
+pub(in crate::report) fn short(gb_per_s: f64) -> String {
     match gb_per_s {
         0.0 | 0.1.. => format!("{gb_per_s:.2}"),
         0.01.. => format!("{gb_per_s:.3}"),
@@ -128,7 +128,7 @@ fn short(gb_per_s: f64) -> String {
     }
 }
 
-fn ceiling(rail: &RailRow) -> String {
+pub(in crate::report) fn ceiling(rail: &RailRow) -> String {
     rail.ceilings_gb_per_s
         .lowest()
         .map_or("unknown".to_owned(), |(bound, name)| format!("{} {name}", short(bound)))
@@ -136,7 +136,7 @@ fn ceiling(rail: &RailRow) -> String {
 
 /// Share of the ceiling: payload of our load where it ran, else the busier direction as counted. A
 /// load over TCP has none.
-fn share(rail: &RailRow, host: &Report) -> String {
+pub(in crate::report) fn share(rail: &RailRow, host: &Report) -> String {
     if host.total.left_out.contains(&rail.device) {
         return "?".to_owned();
     }

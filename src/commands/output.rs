@@ -1,0 +1,116 @@
+//! Where a command writes what it made: stdout, or a file that is there whole or not at all.
+
+use anyhow::{Context, anyhow};
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// stdout, or a file of `-o`.
+///
+/// The file takes its name when all of it is written, in place of one that had it: whoever reads it in the
+/// meantime, such as a metrics collector, never sees half of it.
+#[derive(Debug)]
+pub struct Output {
+    out: Option<BufWriter<Box<dyn Sink>>>,
+    file: Option<Renamed>,
+}
+
+trait Sink: Write + std::fmt::Debug + Send {}
+impl<T: Write + std::fmt::Debug + Send> Sink for T {}
+
+#[derive(Debug)]
+struct Renamed {
+    unfinished: PathBuf,
+    path: PathBuf,
+}
+
+impl Output {
+    /// Opens the file, or stdout without one.
+    ///
+    /// # Errors
+    ///
+    /// No file can be made in its folder.
+    pub fn to(file: Option<&Path>) -> anyhow::Result<Self> {
+        let Some(path) = file else {
+            return Ok(Self { out: Some(BufWriter::new(Box::new(io::stdout()))), file: None });
+        };
+        let name = path.file_name().with_context(|| format!("-o {}: names no file", path.display()))?;
+        let mut hidden = std::ffi::OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{}", std::process::id()));
+        let unfinished = path.with_file_name(hidden);
+        let out = File::create_new(&unfinished)
+            .map_err(|error| anyhow!("-o {}: {}", path.display(), crate::session::cannot_write(&error)))?;
+        let file = Renamed { unfinished, path: path.to_owned() };
+        Ok(Self { out: Some(BufWriter::new(Box::new(out))), file: Some(file) })
+    }
+
+    /// Ends the writing: of what `written` tells, what went wrong.
+    ///
+    /// # Errors
+    ///
+    /// It could not be written. A reader of stdout that has seen enough (`| head`) is no error.
+    pub fn end(mut self, written: io::Result<()>) -> anyhow::Result<()> {
+        let flushed = written.and_then(|()| self.out.as_mut().map_or(Ok(()), Write::flush));
+        // the file is closed before it takes its name
+        let is_open = self.out.take().is_some();
+        debug_assert!(is_open, "an output ends once");
+        let done = match &self.file {
+            Some(file) => flushed.and_then(|()| std::fs::rename(&file.unfinished, &file.path)),
+            None => flushed,
+        };
+        match (done, self.file.take()) {
+            (Ok(()), _) => Ok(()),
+            (Err(error), None) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            (Err(error), None) => Err(error).context("what was made cannot be written to stdout"),
+            (Err(error), Some(file)) => {
+                let _ = std::fs::remove_file(&file.unfinished);
+                Err(anyhow!("-o {}: {}", file.path.display(), crate::session::cannot_write(&error)))
+            }
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.as_mut().map_or(Ok(bytes.len()), |out| out.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Some(file) = &self.file {
+            // given up before its end
+            let _ = std::fs::remove_file(&file.unfinished);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Output;
+    use std::io::Write;
+
+    #[test]
+    fn a_file_is_there_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.prom");
+        let names = || std::fs::read_dir(folder.path()).unwrap().count();
+        std::fs::write(&path, "old").unwrap();
+        let mut output = Output::to(Some(&path)).unwrap();
+        output.write_all(b"new").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
+        output.end(Ok(())).unwrap();
+        assert_eq!((std::fs::read_to_string(&path).unwrap().as_str(), names()), ("new", 1));
+        let mut given_up = Output::to(Some(&path)).unwrap();
+        given_up.write_all(b"half").unwrap();
+        drop(given_up);
+        assert_eq!((std::fs::read_to_string(&path).unwrap().as_str(), names()), ("new", 1));
+        let error = Output::to(Some(&folder.path().join("none/a"))).unwrap_err().to_string();
+        assert!(error.ends_with("its folder does not exist; make it first"), "{error}");
+    }
+}

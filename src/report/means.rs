@@ -87,7 +87,7 @@ impl Means {
             }
             let number = newest.to_ns.saturating_sub(1) / self.width_ns;
             if number != self.hosts[at].number {
-                rows.extend(self.rows(at, timeline, host));
+                rows.extend(self.rows(at, host));
                 self.hosts[at] = Stretch { number, ..Stretch::default() };
             }
             self.hosts[at].add(newest);
@@ -99,19 +99,19 @@ impl Means {
     /// The rows of the stretches in which the session ended.
     pub fn end(&mut self, timeline: &Timeline) -> Vec<MeanRow> {
         let hosts = std::iter::once(timeline.local()).chain(timeline.peer()).take(self.hosts.len());
-        let rows = hosts.enumerate().flat_map(|(at, host)| self.rows(at, timeline, host)).collect();
+        let rows = hosts.enumerate().flat_map(|(at, host)| self.rows(at, host)).collect();
         self.hosts.clear();
         rows
     }
 
-    fn rows(&self, host: usize, timeline: &Timeline, seen: &HostTimeline) -> Vec<MeanRow> {
+    fn rows(&self, host: usize, seen: &HostTimeline) -> Vec<MeanRow> {
         let stretch = &self.hosts[host];
         if stretch.newest_ns.is_none() {
             return Vec::new();
         }
         let until_s = (stretch.number + 1) as f64 * self.width_ns as f64 / 1e9;
         let covered_s = stretch.covered_ns as f64 / 1e9;
-        let rails = timeline.session().hosts[host].rails_with_id().zip(&stretch.rails);
+        let rails = seen.topology().rails_with_id().zip(&stretch.rails);
         rails
             .map(|((id, rail), cell)| MeanRow {
                 host,

@@ -12,6 +12,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Part {
     replay: Replay,
+    session: Arc<Session>,
     first: VecDeque<Frame>,
     /// What each host's load had done before.
     before: Vec<Option<Frame>>,
@@ -36,13 +37,23 @@ impl Part {
         let mut before: Vec<Option<Frame>> = vec![None; replay.session().hosts.len()];
         for mut frame in replay.seek(from_ns)?.frames {
             let Some(slot) = before.get_mut(frame.host) else { continue };
-            let known = slot.take().and_then(|earlier| earlier.processes);
-            frame.processes = frame.processes.or(known);
+            if let Some(earlier) = slot.take() {
+                frame.processes = frame.processes.or(earlier.processes);
+                frame.topology = frame.topology.or(earlier.topology);
+            }
             *slot = Some(frame);
+        }
+        let mut session = (*replay.session()).clone();
+        for (host, frame) in session.hosts.iter_mut().zip(&mut before) {
+            // what it was by then is where this part begins, and no event of it
+            let known = frame.as_mut().and_then(|frame| frame.topology.take());
+            if let Some(known) = known.filter(|known| known.has_the_columns_of(host)) {
+                *host = known;
+            }
         }
         let mut first: Vec<Frame> = before.iter().flatten().cloned().collect();
         first.sort_by_key(|frame| super::on_first_clock(&replay.session(), frame));
-        Ok(Self { replay, first: first.into(), before })
+        Ok(Self { replay, session: Arc::new(session), first: first.into(), before })
     }
 
     /// Takes off what the load had done before.
@@ -77,7 +88,7 @@ fn grown(now: &BTreeMap<String, u64>, then: &BTreeMap<String, u64>) -> BTreeMap<
 
 impl FrameSource for Part {
     fn session(&self) -> Arc<Session> {
-        self.replay.session()
+        self.session.clone()
     }
 
     fn next_frame(&mut self) -> Result<Option<Frame>, SourceError> {

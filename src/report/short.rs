@@ -9,18 +9,15 @@ pub(crate) fn of_load(load: &Load, simulated: bool) -> String {
         LoadOp::Read => "READ",
         LoadOp::Write => "WRITE",
     };
-    let mut first = op.to_owned();
-    if let Some(bytes) = load.size_bytes {
-        let size = Size(bytes).to_string();
-        let unit = if size.ends_with(|c: char| c.is_ascii_digit()) { " B" } else { "" };
-        first.push_str(&format!(" {size}{unit}"));
-    }
-    match load.qps {
-        Some(1) => first.push_str(" x 1 QP"),
-        Some(qps) => first.push_str(&format!(" x {qps} QPs")),
-        None => {}
-    }
-    let mut parts = vec![first];
+    let size = load.size_bytes.map(|bytes| Size(bytes).to_string());
+    let unit = |size: &str| if size.ends_with(|c: char| c.is_ascii_digit()) { " B" } else { "" };
+    let size = size.map_or_else(String::new, |size| format!(" {size}{}", unit(&size)));
+    let qps = match load.qps {
+        Some(1) => " x 1 QP".to_owned(),
+        Some(qps) => format!(" x {qps} QPs"),
+        None => String::new(),
+    };
+    let mut parts = vec![format!("{op}{size}{qps}")];
     let is_simulated = simulated || load.transport.as_deref() == Some("sim");
     parts.extend(match (load.origin, is_simulated, load.transport.as_deref()) {
         (LoadOrigin::Described, _, _) => Some("as described".to_owned()),

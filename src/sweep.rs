@@ -20,6 +20,7 @@ pub mod statements;
 pub mod svg;
 pub mod text;
 
+pub use curve::scale_top;
 pub use grid::{Grid, Sizes, Spot};
 pub use row::Point;
 pub use saved::{Resume, Sweep};

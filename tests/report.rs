@@ -88,3 +88,19 @@ fn a_ticket_goes_into_a_file_and_takes_the_place_of_an_older_one() {
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
 }
+
+#[test]
+fn a_picture_and_metrics_come_from_the_same_session() {
+    let svg = report(&["--format", "svg"]);
+    assert!(svg.starts_with("<svg") && svg.contains("Nothing here is a measurement"), "{svg}");
+    let metrics = report(&["--format", "openmetrics", "--rails", "mlx5_bond_4"]);
+    assert!(metrics.ends_with("# EOF\n"), "{metrics}");
+    let bytes = metrics.lines().find_map(|line| {
+        line.strip_prefix(
+            "railscope_rail_load_bytes_per_second{host=\"simulated\",device=\"mlx5_bond_4\",port=\"1\"} ",
+        )
+    });
+    let bytes: f64 = bytes.unwrap().parse().unwrap();
+    assert!((28.0e9..28.8e9).contains(&bytes), "{bytes}");
+    assert!(!metrics.contains("mlx5_bond_3"));
+}

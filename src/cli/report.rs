@@ -16,6 +16,11 @@ pub enum Format {
     Csv,
     /// Markdown for a ticket: verdict first.
     Md,
+    /// A picture: a bar for each rail with its limits, and the rates over time.
+    Svg,
+    /// For Prometheus and its kind, as a textfile collector reads it.
+    #[value(name = "openmetrics")]
+    OpenMetrics,
 }
 
 const REPORT_HELP: &str = "\
@@ -23,6 +28,8 @@ const REPORT_HELP: &str = "\
   railscope report node7.rsz --format md -o ticket.md       verdict, rates, host, parameters, for a ticket
   railscope report node7.rsz --format csv -o node7.csv      means of a second; --every 10s of ten
                                                             (--every 1ms: a row for each sample)
+  railscope report node7.rsz --format svg -o node7.svg      bars with limit marks, rates over time
+  railscope report node7.rsz --format openmetrics -o /var/lib/node_exporter/railscope.prom
 
 A moment is counted from the start of the session: 90s, 2m, 1:30, 1:02:03. Findings, means and the load's figures are
 then those of the part alone.

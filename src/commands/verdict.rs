@@ -1,7 +1,7 @@
 //! The report of a session on stdout, and the exit code that goes with it.
 
 use crate::printable::Printable;
-use crate::report::{self, Report, Ticket};
+use crate::report::{self, OpenMetrics, Report, Ticket};
 use crate::settings::{Common, FailOn};
 use crate::timeline::Timeline;
 use anyhow::Context;
@@ -17,6 +17,10 @@ pub enum Form {
     Json,
     /// Markdown, for a ticket.
     Md,
+    /// For Prometheus and its kind.
+    OpenMetrics,
+    /// A picture, which wants the means of the session beside its report.
+    Svg,
     /// A table, which is written while the session is read and not from its report.
     Csv,
 }
@@ -56,7 +60,7 @@ pub fn print_with(
     }
     // a line at a time otherwise, hundreds of system calls
     let mut out = BufWriter::new(std::io::stdout().lock());
-    match write(&mut out, &report, form).and_then(|()| out.flush()) {
+    match write(&mut out, &report, timeline, form).and_then(|()| out.flush()) {
         // whoever reads has seen enough (`| head`); the verdict still counts
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         written => written.context("the report cannot be written to stdout")?,
@@ -81,13 +85,14 @@ pub fn exit_code(report: &Report, fail_on: FailOn) -> ExitCode {
 /// # Errors
 ///
 /// It cannot be written.
-pub fn write(out: &mut impl Write, report: &Report, form: Form) -> std::io::Result<()> {
+pub fn write(out: &mut impl Write, report: &Report, timeline: &Timeline, form: Form) -> std::io::Result<()> {
     match form {
         Form::Text => write!(out, "{}", Printable(report)),
         Form::Json => serde_json::to_writer_pretty(&mut *out, report)
             .map_err(std::io::Error::from)
             .and_then(|()| writeln!(out)),
         Form::Md => write!(out, "{}", Printable(Ticket(report))),
-        Form::Csv => Ok(()),
+        Form::OpenMetrics => write!(out, "{}", OpenMetrics { report, timeline }),
+        Form::Csv | Form::Svg => Ok(()),
     }
 }

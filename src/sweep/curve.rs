@@ -75,7 +75,8 @@ fn ticks(least: u64, most: u64, width: usize, column: impl Fn(u64) -> usize) -> 
 }
 
 /// A round number above the highest rate.
-pub(super) fn scale_top(highest: f64) -> f64 {
+#[must_use]
+pub fn scale_top(highest: f64) -> f64 {
     if highest <= 0.0 || !highest.is_finite() {
         return 1.0;
     }

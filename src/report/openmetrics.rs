@@ -2,7 +2,7 @@
 //!
 //! Rates of the session are gauges; what the NICs have counted since they came up are counters, so that `rate()`
 //! over scrapes works. No time stamps: a textfile collector refuses them. What is unknown has no sample.
-//! Source: OpenMetrics 1.0.0 (`prometheus/OpenMetrics`, `specification/OpenMetrics.md`).
+//! Source: the specification, version 1.0.0 (`prometheus/OpenMetrics`, `specification/OpenMetrics.md`).
 
 use super::{RailRow, Report};
 use crate::printable::Printable;

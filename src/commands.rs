@@ -8,6 +8,7 @@ pub mod headless;
 pub mod import_topology;
 pub mod load;
 pub mod output;
+pub mod pins;
 pub mod probe;
 pub mod record;
 pub mod replay;

@@ -24,6 +24,7 @@ pub mod commands;
 pub mod export;
 pub mod hangup;
 pub mod peer;
+pub mod pins;
 pub mod printable;
 pub mod report;
 pub mod rules;

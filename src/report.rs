@@ -18,7 +18,7 @@ mod probe_md;
 mod probe_text;
 mod rails;
 pub(crate) mod short;
-mod text;
+pub(crate) mod text;
 mod total;
 
 #[cfg(test)]

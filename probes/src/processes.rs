@@ -12,8 +12,11 @@ mod netlink;
 mod nldev;
 mod numa_maps;
 mod open_files;
+mod placement;
 mod rank;
 mod threads;
+
+pub use placement::{Mapped, Placement, ThreadGroup, parents, placement};
 
 use crate::model::{Gap, Process, ProcessSource, Topology};
 use crate::root::Root;

@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Formatter, Write};
 
 pub(super) mod facts;
 pub(super) mod table;
-pub(super) mod wrap;
+pub(crate) mod wrap;
 
 use wrap::{Wrapped, clip};
 

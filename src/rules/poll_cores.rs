@@ -136,6 +136,7 @@ fn crowded(cpu: u32, pollers: &[&Poller], free: &CpuSet) -> Finding {
     Finding::new("shared-core", Severity::Warning, devices, message)
         .with("cpu", cpu)
         .with("pollers", pollers.iter().map(|one| one.title.clone()).collect::<Vec<_>>())
+        .with("pids", pollers.iter().filter_map(|one| one.pid).collect::<Vec<_>>())
         .with("free_cpus", free.to_string())
         .advise(advice)
 }

@@ -1,5 +1,6 @@
 //! On which nodes a process's large mappings lie, from `/proc/PID/numa_maps` (numa(7)).
 
+use super::placement::Mapped;
 use crate::model::Process;
 use crate::root::Root;
 use std::collections::BTreeMap;
@@ -47,12 +48,7 @@ impl Residency {
         resident_bytes: Option<u64>,
         now_ns: u64,
     ) -> Result<BytesByNode, String> {
-        if let Some(bytes) = resident_bytes
-            && bytes > MOST_RESIDENT_BYTES
-        {
-            let (has, most) = (bytes >> 30, MOST_RESIDENT_BYTES >> 30);
-            return Err(format!("{has} GiB resident; numa_maps is not read unasked above {most} GiB"));
-        }
+        cheap_enough(resident_bytes)?;
         if let Some(reading) = self.readings.get(&pid)
             && reading.started == started
             && now_ns < reading.next_ns
@@ -79,14 +75,47 @@ impl Residency {
     }
 }
 
-fn read(root: &Root, pid: u32) -> Result<BytesByNode, String> {
-    let text = root.text(format!("proc/{pid}/numa_maps")).map_err(|error| {
+fn cheap_enough(resident_bytes: Option<u64>) -> Result<(), String> {
+    match resident_bytes {
+        Some(bytes) if bytes > MOST_RESIDENT_BYTES => {
+            let (has, most) = (bytes >> 30, MOST_RESIDENT_BYTES >> 30);
+            Err(format!("{has} GiB resident; numa_maps is not read unasked above {most} GiB"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Large mappings by the policy they were placed under, in its order.
+///
+/// # Errors
+///
+/// Why they are not known; more resident memory than is read unasked among it, where that is given.
+pub(super) fn by_policy(root: &Root, pid: u32, resident_bytes: Option<u64>) -> Result<Vec<Mapped>, String> {
+    cheap_enough(resident_bytes)?;
+    let mut by_policy: BTreeMap<String, BytesByNode> = BTreeMap::new();
+    for line in text(root, pid)?.lines() {
+        let Some(mapping) = mapping(line) else { continue };
+        let policy = line.split_ascii_whitespace().nth(1).unwrap_or_default();
+        let bytes_by_node = by_policy.entry(policy.to_owned()).or_default();
+        for (node, bytes) in mapping {
+            *bytes_by_node.entry(node).or_default() += bytes;
+        }
+    }
+    Ok(by_policy.into_iter().map(|(policy, bytes_by_node)| Mapped { policy, bytes_by_node }).collect())
+}
+
+fn text(root: &Root, pid: u32) -> Result<String, String> {
+    root.text(format!("proc/{pid}/numa_maps")).map_err(|error| {
         let hint = match error.cause.kind() {
             std::io::ErrorKind::PermissionDenied => "; run as root to see where its memory is",
             _ => "",
         };
         format!("{error}{hint}")
-    })?;
+    })
+}
+
+fn read(root: &Root, pid: u32) -> Result<BytesByNode, String> {
+    let text = text(root, pid)?;
     let mut total = BytesByNode::new();
     for mapping in text.lines().filter_map(mapping) {
         for (node, bytes) in mapping {

@@ -61,27 +61,33 @@ fn unite(all: &mut Option<CpuSet>, more: Option<CpuSet>) {
     };
 }
 
-fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+/// The text behind this name in a file of `Name: text` lines.
+pub(super) fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
     status.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()))
 }
 
-fn list(status: &str, name: &str) -> Option<CpuSet> {
+/// A list of CPUs or nodes.
+pub(super) fn list(status: &str, name: &str) -> Option<CpuSet> {
     field(status, name)?.parse().ok()
 }
 
-fn kilobytes(status: &str, name: &str) -> Option<u64> {
+/// A number of kilobytes, as bytes.
+pub(super) fn kilobytes(status: &str, name: &str) -> Option<u64> {
     let number = field(status, name)?.strip_suffix("kB")?.trim();
     number.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-struct Stat {
-    busy_ticks: u64,
+/// What is read of a thread's `stat`.
+pub(super) struct Stat {
+    /// User and system time, clock ticks.
+    pub(super) busy_ticks: u64,
     started: u64,
-    last_cpu: u32,
+    /// Where it ran last.
+    pub(super) last_cpu: u32,
 }
 
 /// Fields 14, 15 (user and system time), 22 (start) and 39 (last CPU) of `proc_pid_stat(5)`.
-fn stat(text: &str) -> Option<Stat> {
+pub(super) fn stat(text: &str) -> Option<Stat> {
     // the name in parentheses may hold spaces and parentheses itself
     let (_, after_name) = text.rsplit_once(')')?;
     let fields: Vec<&str> = after_name.split_ascii_whitespace().collect();

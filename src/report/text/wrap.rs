@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Formatter};
 /// Text in lines of at most 80 columns, each with this lead (or as many spaces).
 ///
 /// What stands between backticks is a command to paste, and is never broken.
-pub(in crate::report) struct Wrapped<'a> {
+pub(crate) struct Wrapped<'a> {
     /// Before the first line.
     pub lead: &'a str,
     /// The text.
@@ -45,7 +45,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The text, or its end behind an ellipsis: names differ at their ends.
-pub(in crate::report) fn clip(text: &str, columns: usize) -> String {
+pub(crate) fn clip(text: &str, columns: usize) -> String {
     let long = text.chars().count();
     if long <= columns {
         return text.to_owned();

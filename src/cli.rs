@@ -1,9 +1,11 @@
 //! The command line: what can be typed, and the help that says so.
 
+mod diff;
 mod load;
 mod report;
 mod sweep;
 
+pub use diff::{DiffArgs, DiffFormat};
 pub use load::{Carrier, LoadArgs, LoadKnobs, LoadPreset, Op, ServeArgs, Spread};
 pub use report::{Format, ReportArgs};
 pub use sweep::{SweepArgs, SweepCarrier, SweepPreset};
@@ -57,6 +59,8 @@ pub enum Command {
     Pins(PinsArgs),
     /// What a finding code or a word of the trade means: when it fires, its limits, what to do
     Explain(ExplainArgs),
+    /// Hold a session against another: rates, findings, firmware, links, pinning
+    Diff(DiffArgs),
     /// What the survey learnt, for other tools: env (NCCL, UCX, numactl), nccl-xml, hwloc-xml
     Export(ExportArgs),
     /// Pack what this node is into FILE.tar.gz, for `--root` on another machine

@@ -2,6 +2,7 @@
 pub mod capture;
 pub mod check;
 pub mod demo;
+pub mod diff;
 pub mod explain;
 pub mod export;
 pub mod headless;

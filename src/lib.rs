@@ -21,6 +21,7 @@ pub mod app;
 pub mod ceilings;
 pub mod cli;
 pub mod commands;
+pub mod diff;
 pub mod export;
 pub mod hangup;
 pub mod peer;

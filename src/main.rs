@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::run(args),
         Command::Pins(args) => commands::pins::run(args),
         Command::Explain(args) => commands::explain::run(&args),
+        Command::Diff(args) => commands::diff::run(&args),
         Command::Export(args) => commands::export::run(args),
         Command::ImportTopology(args) => commands::import_topology::run(&args),
         Command::Capture(args) => commands::capture::run(&args),

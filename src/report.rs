@@ -7,7 +7,7 @@ mod explained;
 mod host;
 mod legs;
 mod load;
-mod markdown;
+pub(crate) mod markdown;
 mod md;
 mod means;
 mod number;
@@ -37,6 +37,8 @@ pub use probe_md::ProbeMarkdown;
 pub use probe_text::{ProbeText, WideProbeText};
 pub use rails::{BondRow, CeilingsRow, GidEntry, GidRow, LegRow, PcieRow, RailRow};
 pub use total::Totals;
+
+pub(crate) use text::{word as severity_word, wrap};
 
 use crate::rules::{self, Finding, Limits, Severity};
 use crate::timeline::{Event, Timeline};

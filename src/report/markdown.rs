@@ -3,18 +3,18 @@
 use std::fmt::{self, Formatter};
 
 /// A row of a table.
-pub(super) fn row(f: &mut Formatter<'_>, lead: &str, cells: &[&str]) -> fmt::Result {
+pub(crate) fn row(f: &mut Formatter<'_>, lead: &str, cells: &[&str]) -> fmt::Result {
     let cells: Vec<String> = cells.iter().map(|text| cell(text)).collect();
     writeln!(f, "{lead}| {} |", cells.join(" | "))
 }
 
 /// The line below the headings of a table.
-pub(super) fn rule(f: &mut Formatter<'_>, columns: usize) -> fmt::Result {
+pub(crate) fn rule(f: &mut Formatter<'_>, columns: usize) -> fmt::Result {
     writeln!(f, "|{}", "---|".repeat(columns))
 }
 
 /// Text that stays in its cell, whatever it holds, and is no markup.
-pub(super) fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -27,7 +27,7 @@ pub(super) fn cell(text: &str) -> String {
 }
 
 /// A sentence of ours: what stands between backticks is a command and stays as it is, the rest is no markup.
-pub(super) fn prose(text: &str) -> String {
+pub(crate) fn prose(text: &str) -> String {
     let is_even = text.matches('`').count().is_multiple_of(2);
     if !is_even {
         return cell(text);

@@ -124,7 +124,7 @@ impl Report {
     }
 }
 
-pub(super) fn word(severity: Severity) -> &'static str {
+pub(crate) fn word(severity: Severity) -> &'static str {
     match severity {
         Severity::Info => "info",
         Severity::Warning => "WARNING",

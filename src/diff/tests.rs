@@ -1,0 +1,139 @@
+use super::{Diff, Judgement, Side, Worse, compare};
+use crate::rules::Limits;
+use crate::rules::testing::{described, process, rail, session, two_sockets};
+use probes::model::{Frame, Load, LoadOp, Rail, RailFrame, Topology};
+use std::sync::Arc;
+
+/// Two rails that read for eight seconds, each at its own rate with a ripple of a hundredth.
+fn side(topology: &Topology, rates_gb_per_s: [f64; 2], load: impl Into<Option<Load>>) -> Side {
+    let mut side = Side::new("x.rsz".into(), Arc::new(session(topology.clone())));
+    let load = load.into().map(Arc::new);
+    let mut bytes = [1_000_000_000_u64; 2];
+    for second in 0..=8_u64 {
+        let rails =
+            bytes.map(|rx| RailFrame { rx_bytes: Some(rx), tx_bytes: Some(0), ..RailFrame::default() });
+        let processes = (second == 0).then(|| Arc::new(vec![process(1, "mlx5_0", "0-3")]));
+        side.push(Frame {
+            seq: second,
+            at_ns: second * 1_000_000_000,
+            rails: rails[..topology.rails.len()].to_vec(),
+            load: load.clone(),
+            processes,
+            ..Frame::default()
+        });
+        for (total, rate) in bytes.iter_mut().zip(rates_gb_per_s) {
+            let ripple = if second % 2 == 0 { 0.99 } else { 1.01 };
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rates of a test")]
+            let more = (rate * ripple * 1e9) as u64;
+            *total += more;
+        }
+    }
+    side.end();
+    side
+}
+
+fn node() -> Topology {
+    let second = Rail { numa_node: Some(1), ..rail("mlx5_1") };
+    let mut topology = two_sockets(vec![rail("mlx5_0"), second]);
+    topology.host.hostname = Some("n1".into());
+    topology.host.kernel = Some("6.1.0".into());
+    topology
+}
+
+fn read() -> Load {
+    described(LoadOp::Read)
+}
+
+fn diff(a: &Side, b: &Side) -> Diff {
+    compare(a, b, &Limits::default(), &[], 1.0)
+}
+
+fn judgements(diff: &Diff) -> Vec<Judgement> {
+    diff.rails.iter().map(|rail| rail.judgement).collect()
+}
+
+#[test]
+fn a_session_against_itself_has_no_difference() {
+    let one = side(&node(), [48.0, 48.0], read());
+    let diff = diff(&one, &one);
+    assert_eq!(judgements(&diff), [Judgement::Same, Judgement::Same]);
+    assert!(!diff.is(Worse::Any) && diff.to_string().starts_with("no difference found\n"), "{diff}");
+}
+
+#[test]
+fn a_slower_rail_a_new_finding_and_another_kernel_are_told_in_words() {
+    let before = side(&node(), [48.0, 48.0], read());
+    let mut changed = node();
+    changed.host.kernel = Some("6.8.0".into());
+    changed.rails[1].firmware = Some("28.41.1000".into());
+    let after = side(&changed, [48.0, 24.0], read());
+    let diff = diff(&before, &after);
+    assert_eq!(judgements(&diff), [Judgement::Same, Judgement::Slower]);
+    assert_eq!([Worse::Slower, Worse::Findings, Worse::Topology].map(|worse| diff.is(worse)), [true; 3]);
+    let facts: Vec<(&str, &str, &str)> =
+        diff.topology.iter().map(|one| (one.what, one.a.as_str(), one.b.as_str())).collect();
+    assert_eq!(facts, [("kernel", "6.1.0", "6.8.0")]);
+    assert_eq!(diff.known_in_one.len(), 1, "the firmware of B alone is no difference");
+    insta::assert_snapshot!(diff.to_string());
+    insta::assert_snapshot!(super::DiffTicket(&diff).to_string());
+    let wide = diff.to_string().lines().map(|line| line.chars().count()).max();
+    assert!(wide <= Some(80), "{diff}");
+}
+
+#[test]
+fn rates_of_other_loads_are_not_compared_and_the_reason_is_said() {
+    let one = side(&node(), [48.0, 48.0], read());
+    for (load, reason) in [
+        (None, "no load ran in B"),
+        (Some(described(LoadOp::Write)), "different operations: READ and WRITE"),
+        (
+            Some(Load { size_bytes: Some(4096), ..described(LoadOp::Read) }),
+            "different message sizes: 64K and 4K",
+        ),
+        (Some(Load { qps: Some(1), ..described(LoadOp::Read) }), "different queue pairs a rail: 4 and 1"),
+        (
+            Some(Load { loopback: true, ..described(LoadOp::Read) }),
+            "B read from its own host, A over the fabric",
+        ),
+        (
+            Some(Load { transport: Some("sim".into()), ..described(LoadOp::Read) }),
+            "B is simulated and A is measured",
+        ),
+    ] {
+        let other = side(&node(), [24.0, 24.0], load);
+        let diff = diff(&one, &other);
+        assert_eq!(judgements(&diff), [Judgement::NotJudged; 2], "{reason}");
+        assert!(diff.not_comparable_because.iter().any(|said| said.starts_with(reason)), "{reason}: {diff}");
+        assert!(!diff.is(Worse::Slower) && diff.unjudged() == 2);
+    }
+}
+
+#[test]
+fn a_rail_that_is_gone_is_worse_and_one_that_is_new_is_not() {
+    let (two, mut less) = (node(), node());
+    less.rails.truncate(1);
+    let (two, one) = (side(&two, [48.0, 48.0], read()), side(&less, [48.0, 48.0], read()));
+    let gone = diff(&two, &one);
+    assert_eq!(judgements(&gone), [Judgement::Same, Judgement::Gone]);
+    assert!(gone.is(Worse::Slower) && gone.is(Worse::Topology));
+    let new = diff(&one, &two);
+    assert_eq!(judgements(&new), [Judgement::Same, Judgement::New]);
+    assert!(!new.is(Worse::Slower) && new.is(Worse::Topology));
+}
+
+#[test]
+fn another_pinning_of_a_process_of_the_same_name_is_a_difference() {
+    let mut a = side(&node(), [48.0, 48.0], read());
+    let b = side(&node(), [48.0, 48.0], read());
+    let moved = process(77, "mlx5_0", "4-7");
+    a.push(Frame {
+        seq: 9,
+        at_ns: 9_000_000_000,
+        processes: Some(Arc::new(vec![moved])),
+        load: Some(Arc::new(read())),
+        ..Frame::default()
+    });
+    let diff = diff(&a, &b);
+    let pinning: Vec<&str> = diff.topology.iter().map(|one| one.a.as_str()).collect();
+    assert_eq!(pinning, ["ib_read_bw: CPUs 4-7, may use memory of 0-1"], "{diff}");
+}

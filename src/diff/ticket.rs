@@ -1,0 +1,69 @@
+//! The comparison as Markdown.
+
+use super::text::{in_words, mean, name, word};
+use super::{Changed, Diff, Difference};
+use crate::report::markdown::{cell, prose, row, rule};
+use crate::rules::Severity;
+use std::fmt::{self, Display, Formatter};
+
+/// The text of `railscope diff --format md`.
+#[derive(Clone, Copy, Debug)]
+pub struct DiffTicket<'a>(pub &'a Diff);
+
+impl Display for DiffTicket<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let diff = self.0;
+        writeln!(f, "### {}\n", cell(&diff.verdict()))?;
+        writeln!(f, "- A: {}", prose(&in_words(&diff.a)))?;
+        writeln!(f, "- B: {}", prose(&in_words(&diff.b)))?;
+        for reason in &diff.not_comparable_because {
+            writeln!(f, "- the rates are not comparable: {}", prose(reason))?;
+        }
+        if !diff.rails.is_empty() {
+            row(f, "\n", &["rail", "A GB/s", "B GB/s", "change %", ""])?;
+            rule(f, 5)?;
+        }
+        for rail in &diff.rails {
+            let change = rail.change_percent.map_or(String::new(), |percent| format!("{percent:+.1}"));
+            let judgement = match &rail.because {
+                Some(because) => format!("{}: {because}", word(rail, diff.comparable)),
+                None => word(rail, diff.comparable).to_owned(),
+            };
+            row(f, "", &[&name(rail), &mean(rail.a.as_ref()), &mean(rail.b.as_ref()), &change, &judgement])?;
+        }
+        if diff.rails.iter().any(|rail| rail.limit_gb_per_s.is_some()) {
+            writeln!(f, "\n{}", prose(&diff.how()))?;
+        }
+        if !diff.topology.is_empty() {
+            writeln!(f, "\n#### What differs\n")?;
+            row(f, "", &["where", "what", "A", "B"])?;
+            rule(f, 4)?;
+        }
+        for (Difference { what, a, b, .. }, subjects) in diff.alike() {
+            row(f, "", &[&subjects.join(", "), what, a, b])?;
+        }
+        if !diff.known_in_one.is_empty() {
+            writeln!(f, "\nFacts that one of them does not know: {}.", diff.known_in_one.len())?;
+        }
+        changed(f, "Findings that appeared in B", &diff.appeared)?;
+        changed(f, "Findings gone from A", &diff.went)?;
+        writeln!(f, "\n`{}`, `railscope diff --format md`", diff.generated_by)
+    }
+}
+
+fn changed(f: &mut Formatter<'_>, heading: &str, list: &[Changed]) -> fmt::Result {
+    if list.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "\n#### {heading}\n")?;
+    for one in list {
+        let severity = crate::report::severity_word(one.severity);
+        if one.severity == Severity::Info {
+            writeln!(f, "- {severity} `{}`: {}", one.code, prose(&one.message))?;
+        } else {
+            let devices = cell(&one.devices.join(", "));
+            writeln!(f, "- **{severity}** `{}` on {devices}: {}", one.code, prose(&one.message))?;
+        }
+    }
+    Ok(())
+}

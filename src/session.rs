@@ -83,10 +83,7 @@ impl<S: FrameSource + ?Sized> FrameSource for Box<S> {
 
 /// Time of a frame on the clock of the session's first host, nanoseconds.
 fn on_first_clock(session: &Session, frame: &Frame) -> u64 {
-    match (frame.host, session.clock_offset_ns) {
-        (1, Some(offset)) => frame.at_ns.saturating_add_signed(offset),
-        _ => frame.at_ns,
-    }
+    session.on_first_clock(frame.host, frame.at_ns)
 }
 
 /// Why a file cannot be written, and what to do.

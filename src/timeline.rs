@@ -10,6 +10,7 @@ mod interval;
 mod last_seen;
 mod load_mean;
 mod measured;
+mod past;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ pub use events::Event;
 pub(crate) use interval::growth;
 pub use interval::{Interval, LegRates, Quality, RailRates, gb_per_s};
 pub use measured::{Done, Measured, Reading};
+pub use past::Past;
 pub use sums::{LegSums, RailSums, Sum, Sums};
 
 use crate::ceilings;
@@ -69,8 +71,12 @@ impl Timeline {
     /// Takes the next frame of its host. Frames of a host the session does not have are left out.
     pub fn push(&mut self, frame: impl Into<Arc<Frame>>) {
         let frame = frame.into();
-        if let Some(host) = self.hosts.get_mut(frame.host) {
-            host.push(frame);
+        let (host, at_ns) = (frame.host, frame.at_ns);
+        let Some(timeline) = self.hosts.get_mut(host) else { return };
+        timeline.push(frame);
+        let begin_ns = self.session.on_first_clock(host, at_ns).saturating_sub(WINDOW_NS);
+        for (at, other) in self.hosts.iter_mut().enumerate() {
+            other.forget(self.session.on_own_clock(at, begin_ns));
         }
     }
 
@@ -107,22 +113,6 @@ impl Timeline {
         hosts.swap(0, 1);
         Some(Self { session: Arc::new(session), hosts })
     }
-
-    /// Sums of every host, for a block header.
-    #[must_use]
-    pub fn sums(&self) -> Vec<Sums> {
-        self.hosts.iter().map(|host| host.sums.clone()).collect()
-    }
-
-    /// An empty window that goes on from the sums of a block header.
-    #[must_use]
-    pub fn resume(session: Arc<Session>, sums: Vec<Sums>) -> Self {
-        let mut timeline = Self::new(session);
-        for (host, sums) in timeline.hosts.iter_mut().zip(sums) {
-            host.sums = sums;
-        }
-        timeline
-    }
 }
 
 impl HostTimeline {
@@ -154,12 +144,15 @@ impl HostTimeline {
             self.processes.clone_from(&frame.processes);
         }
         self.load.clone_from(&frame.load);
-        let begin = frame.at_ns.saturating_sub(WINDOW_NS);
         self.frames.push_back(frame);
-        while self.frames.front().is_some_and(|f| f.at_ns < begin) {
+    }
+
+    /// Leaves out what is older than the window, but for the newest frame.
+    fn forget(&mut self, begin_ns: u64) {
+        while self.frames.len() > 1 && self.frames.front().is_some_and(|f| f.at_ns < begin_ns) {
             self.frames.pop_front();
         }
-        while self.intervals.front().is_some_and(|i| i.from_ns < begin) {
+        while self.intervals.front().is_some_and(|i| i.from_ns < begin_ns) {
             self.intervals.pop_front();
         }
     }

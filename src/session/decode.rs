@@ -108,7 +108,12 @@ fn short(value: &Value) -> String {
 /// Reads one line of a block. `bases` has one entry per host of the session.
 pub(super) fn frame(line: &[u8], columns: &Columns, bases: &mut [Base]) -> Read<Frame> {
     let value: Value = serde_json::from_slice(line).map_err(|e| e.to_string())?;
-    let row = Cells::of(&value, &columns.row, super::format::ROW)?;
+    row(&value, columns, bases)
+}
+
+/// The same of a row that was read already.
+pub(super) fn row(value: &Value, columns: &Columns, bases: &mut [Base]) -> Read<Frame> {
+    let row = Cells::of(value, &columns.row, super::format::ROW)?;
     let host = row.get(0).as_u64().and_then(|host| usize::try_from(host).ok());
     let (host, base) =
         host.and_then(|host| Some((host, bases.get_mut(host)?))).ok_or_else(|| row.wrong(0))?;

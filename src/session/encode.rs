@@ -3,6 +3,7 @@
 use super::base::{Base, Last, PerfBase, RailBase, WorkerBase, slot};
 use probes::model::{Frame, Latencies, LegFrame, PerfFrame, RailFrame, WorkerFrame};
 use serde::Serialize;
+use serde_json::Value;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -80,6 +81,13 @@ impl<'a> Row<'a> {
         }
         self.out.push(b']');
     }
+}
+
+/// One frame as a row that stands inside another line.
+pub(super) fn value(of: &Frame, base: &mut Base) -> Value {
+    let mut line = Vec::new();
+    frame(&mut line, of, base);
+    serde_json::from_slice(&line).expect("a row is JSON")
 }
 
 /// Writes one frame as one line.

@@ -2,8 +2,9 @@
 
 use super::SourceError;
 use crate::timeline::Sums;
-use probes::model::{Load, PerfFrame, Process, Session};
+use probes::model::{Load, PerfFrame, Process, Session, Topology};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -156,6 +157,34 @@ pub(super) struct BlockHead {
     /// Processes of each host before the block.
     #[serde(default)]
     pub processes: Vec<Option<Arc<Vec<Process>>>>,
+    /// Where it stands what each host is before the block; `None` is the header.
+    #[serde(default, skip_serializing_if = "none_at_all")]
+    pub topology: Vec<Option<Look>>,
+    /// Rows of frames before the block that hold the newest reading of each counter, the newest frame of a host last;
+    /// their numbers are differences among themselves, not to the block's rows.
+    #[serde(default)]
+    pub before: Vec<Value>,
+    /// Of each host and rail, since when a load has covered it without a break, nanoseconds on the host's own clock.
+    #[serde(default, skip_serializing_if = "none_in_any")]
+    pub loaded_since: Vec<Vec<Option<u64>>>,
+}
+
+/// Where a later look at a host stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Look {
+    /// In the block of this number: the last one in its rows, else the one in its first line.
+    Block(u64),
+    /// Here, since the block that had it could not be written.
+    Here(Arc<Topology>),
+}
+
+fn none_at_all<T>(list: &[Option<T>]) -> bool {
+    list.iter().all(Option::is_none)
+}
+
+fn none_in_any<T>(lists: &[Vec<Option<T>>]) -> bool {
+    lists.iter().all(|list| none_at_all(list))
 }
 
 /// What of a block's first line a search needs.

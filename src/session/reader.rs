@@ -2,8 +2,9 @@
 
 use super::base::Base;
 use super::container::{self, Index};
-use super::format::{BlockHead, BlockSpan, Columns, Header};
+use super::format::{BlockHead, BlockSpan, Columns, Header, Look};
 use super::{SourceError, decode};
+use crate::timeline::Past;
 use probes::model::{Frame, Session, Topology};
 use std::fs::File;
 use std::io;
@@ -23,6 +24,8 @@ pub(super) struct Reader {
 #[derive(Debug)]
 pub(super) struct Block {
     pub head: BlockHead,
+    /// Frames before it, as far as what follows needs them.
+    pub before: Vec<Frame>,
     pub frames: Vec<Frame>,
 }
 
@@ -90,14 +93,15 @@ impl Reader {
         let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let head = lines.next().unwrap_or_default();
         let head: BlockHead = serde_json::from_slice(head).map_err(|e| format!("its first line: {e}"))?;
-        let mut bases = vec![Base::default(); self.session.hosts.len()];
-        for (base, load) in bases.iter_mut().zip(&head.load) {
-            base.load.clone_from(load);
-        }
-        for (base, processes) in bases.iter_mut().zip(&head.processes) {
-            base.processes.clone_from(processes);
-        }
-        let frames = lines
+        let mut before = self.bases(&head);
+        let before = head
+            .before
+            .iter()
+            .map(|row| decode::row(row, &self.columns, &mut before).and_then(|frame| self.fits(frame)))
+            .collect::<Result<_, _>>()
+            .map_err(|e| format!("its first line: {e}"))?;
+        let mut bases = self.bases(&head);
+        let mut frames: Vec<Frame> = lines
             .enumerate()
             .map(|(at, line)| {
                 let frame = decode::frame(line, &self.columns, &mut bases);
@@ -107,7 +111,72 @@ impl Reader {
         if let Some(reason) = self.misfit(&head) {
             return Err(format!("its first line: {reason}"));
         }
-        Ok(Block { head, frames })
+        self.hand_on_looks(&head, &mut frames);
+        Ok(Block { head, before, frames })
+    }
+
+    /// A look whose block was lost is the first frame's.
+    fn hand_on_looks(&self, head: &BlockHead, frames: &mut [Frame]) {
+        for (host, look) in head.topology.iter().enumerate() {
+            if let Some(Look::Here(topology)) = look
+                && let Some(first) = frames.iter_mut().find(|frame| frame.host == host)
+                && first.topology.is_none()
+            {
+                first.topology = self.first_fits(host, topology.clone());
+            }
+        }
+    }
+
+    /// What each host's rows go on from.
+    fn bases(&self, head: &BlockHead) -> Vec<Base> {
+        let of_host = |host: usize| Base {
+            load: head.load.get(host).cloned().flatten(),
+            processes: head.processes.get(host).cloned().flatten(),
+            ..Base::default()
+        };
+        (0..self.session.hosts.len()).map(of_host).collect()
+    }
+
+    /// What is known of each host before a block that was read.
+    pub(super) fn past(&mut self, number: usize, block: &Block) -> Vec<Past> {
+        let hosts = 0..self.session.hosts.len();
+        let head = &block.head;
+        hosts
+            .map(|host| Past {
+                sums: head.sums.get(host).cloned().unwrap_or_default(),
+                topology: self.look(number, head, host),
+                processes: head.processes.get(host).cloned().flatten(),
+                frames: block.before.iter().filter(|f| f.host == host).cloned().map(Arc::new).collect(),
+                loaded_since: head.loaded_since.get(host).cloned().unwrap_or_default(),
+            })
+            .collect()
+    }
+
+    /// What a host is before a block; `None` is what the header says. Where a damaged block had it, it is what it was
+    /// before that one, as in a read from the beginning.
+    fn look(&mut self, number: usize, head: &BlockHead, host: usize) -> Option<Arc<Topology>> {
+        let mut before = number;
+        let mut look = head.topology.get(host).cloned().flatten()?;
+        loop {
+            let number = match look {
+                Look::Here(topology) => return self.first_fits(host, topology),
+                // what comes later cannot be meant: a damaged file must not lead in a circle
+                Look::Block(number) => usize::try_from(number).ok().filter(|number| *number < before)?,
+            };
+            let readable = (0..=number).rev().find_map(|at| Some((at, self.block(at).ok()?)));
+            let (at, block) = readable?;
+            let in_rows = block.frames.into_iter().rev().filter(|frame| frame.host == host);
+            if let Some(topology) = in_rows.into_iter().find_map(|frame| frame.topology) {
+                return Some(topology);
+            }
+            before = at;
+            look = block.head.topology.get(host).cloned().flatten()?;
+        }
+    }
+
+    fn first_fits(&self, host: usize, topology: Arc<Topology>) -> Option<Arc<Topology>> {
+        let first = self.session.hosts.get(host)?;
+        Some(topology).filter(|topology| topology.has_the_columns_of(first))
     }
 
     /// Whoever reads frames counts on it that they speak of rails that the header has.

@@ -2,9 +2,9 @@
 
 use super::reader::Reader;
 use super::{FrameSource, SourceError};
-use crate::timeline::Sums;
+use crate::timeline::{Past, Timeline, WINDOW_NS};
 use probes::model::{Frame, Session};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,17 +26,30 @@ pub struct Condition(Arc<Mutex<Faults>>);
 #[derive(Debug, Default)]
 struct Faults {
     cut: Option<String>,
-    damaged: u64,
-    first_damage: Option<String>,
+    /// Numbers of the damaged blocks, and what is wrong with each.
+    damaged: BTreeMap<usize, String>,
 }
 
-/// A place in a session.
+/// A place in a session, and what led there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sought {
-    /// Sums of each host before the block that holds the place, for [`crate::timeline::Timeline::resume`].
-    pub sums: Vec<Sums>,
-    /// Frames of that block up to the place. The first of each host also carries the processes known by then.
+    /// What is known of each host before the first of the frames.
+    pub past: Vec<Past>,
+    /// The frames from there to the place: those of the window, and of a second or two before it.
     pub frames: Vec<Frame>,
+}
+
+impl Sought {
+    /// The timeline at the place: what a read from the beginning would have made of all frames up to it. Blocks that
+    /// are damaged, or were lost before they were written, are in its sums where they are in the file's.
+    #[must_use]
+    pub fn timeline(self, session: Arc<Session>) -> Timeline {
+        let mut timeline = Timeline::resume(session, self.past);
+        for frame in self.frames {
+            timeline.push(frame);
+        }
+        timeline
+    }
 }
 
 impl Replay {
@@ -76,11 +89,10 @@ impl Replay {
         Some((self.reader.span(0).ok()?.first_ns, self.reader.span(last).ok()?.last_ns))
     }
 
-    /// Goes to the newest frame at or before `at_ns` on the first host's clock, or to the first frame; reads one
-    /// block, not those before.
+    /// Goes to the newest frame at or before `at_ns` on the first host's clock, or to the first frame; reads the blocks
+    /// of the minute before it, which rules look at, and none before those.
     ///
-    /// [`FrameSource::next_frame`] goes on from there. The interval that ends with the block's first frame is
-    /// in neither the sums nor the frames.
+    /// [`FrameSource::next_frame`] goes on from there.
     ///
     /// # Errors
     ///
@@ -90,26 +102,45 @@ impl Replay {
         self.pending.clear();
         self.next_block = block;
         if block >= self.reader.blocks() {
-            return Ok(Sought { sums: Vec::new(), frames: Vec::new() });
+            return Ok(Sought { past: Vec::new(), frames: Vec::new() });
         }
-        let read = self.reader.block(block).map_err(|reason| {
+        let mut read = self.reader.block(block).map_err(|reason| {
             SourceError::Live(format!("block {block} of the recording is damaged: {reason}"))
         })?;
         self.next_block = block + 1;
-        let mut frames = read.frames;
         let session = self.reader.session();
         let is_later = |frame: &Frame| super::on_first_clock(&session, frame) > at_ns;
-        let later = frames.iter().position(is_later).unwrap_or(frames.len());
-        let later = if block == 0 { later.max(1).min(frames.len()) } else { later };
-        self.pending = frames.split_off(later).into();
-        for (host, processes) in read.head.processes.into_iter().enumerate() {
-            if let Some(first) = frames.iter_mut().find(|f| f.host == host)
-                && first.processes.is_none()
-            {
-                first.processes = processes;
+        let later = read.frames.iter().position(is_later).unwrap_or(read.frames.len());
+        let later = if block == 0 { later.max(1).min(read.frames.len()) } else { later };
+        self.pending = read.frames.split_off(later).into();
+        let newest_ns = read.frames.iter().map(|frame| super::on_first_clock(&session, frame)).max();
+        let (past, mut frames) = match newest_ns {
+            Some(newest_ns) if block > 0 => self.lead_up(block, newest_ns.saturating_sub(WINDOW_NS)),
+            _ => (None, Vec::new()),
+        };
+        let past = past.unwrap_or_else(|| self.reader.past(block, &read));
+        frames.append(&mut read.frames);
+        Ok(Sought { past, frames })
+    }
+
+    /// Frames of the blocks before this one from `begin_ns` on, and what is known before them; `None` where there is no
+    /// such block. What is damaged is left out.
+    fn lead_up(&mut self, block: usize, begin_ns: u64) -> (Option<Vec<Past>>, Vec<Frame>) {
+        // one more: clocks of two hosts differ a little, and with them what a block begins and ends with
+        let first = self.block_at(begin_ns).saturating_sub(1);
+        let (mut past, mut frames) = (None, Vec::new());
+        for at in first..block {
+            match self.reader.block(at) {
+                Ok(read) => {
+                    if past.is_none() {
+                        past = Some(self.reader.past(at, &read));
+                    }
+                    frames.extend(read.frames);
+                }
+                Err(reason) => self.condition.note(at, &reason),
             }
         }
-        Ok(Sought { sums: read.head.sums, frames })
+        (past, frames)
     }
 
     /// The last block that begins at or before `at_ns`, or the first.
@@ -133,9 +164,9 @@ impl Condition {
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         let faults = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let damage = faults.first_damage.as_ref().map(|first| match faults.damaged {
-            1 => format!("one block is damaged and left out ({first})"),
-            n => format!("{n} blocks are damaged and left out (the first: {first})"),
+        let damage = faults.damaged.first_key_value().map(|(block, reason)| match faults.damaged.len() {
+            1 => format!("one block is damaged and left out (block {block}: {reason})"),
+            n => format!("{n} blocks are damaged and left out (the first: block {block}: {reason})"),
         });
         let parts: Vec<String> = faults.cut.iter().cloned().chain(damage).collect();
         (!parts.is_empty()).then(|| parts.join("; "))
@@ -143,8 +174,7 @@ impl Condition {
 
     fn note(&self, block: usize, reason: &str) {
         let mut faults = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        faults.damaged += 1;
-        faults.first_damage.get_or_insert_with(|| format!("block {block}: {reason}"));
+        faults.damaged.entry(block).or_insert_with(|| reason.to_owned());
     }
 }
 

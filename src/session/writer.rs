@@ -2,10 +2,10 @@
 
 use super::base::Base;
 use super::container::{self, Entry};
-use super::format::{BlockHead, Header};
+use super::format::{BlockHead, Header, Look};
 use super::{SourceError, encode};
 use crate::timeline::Timeline;
-use probes::model::{Frame, Session};
+use probes::model::{Frame, Session, Topology};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -27,6 +27,8 @@ pub(super) struct Writer {
     blocks: u64,
     timeline: Timeline,
     bases: Vec<Base>,
+    /// Where it stands what each host is by now; `None` is the header.
+    looks: Vec<Option<Look>>,
     open: Option<Open>,
 }
 
@@ -35,6 +37,8 @@ pub(super) struct Writer {
 struct Open {
     head: BlockHead,
     rows: Vec<u8>,
+    /// The last look at each host that its rows hold.
+    looks: Vec<Option<Arc<Topology>>>,
 }
 
 /// A block that could not be written.
@@ -63,6 +67,7 @@ impl Writer {
             blocks: 0,
             timeline: Timeline::new(session.clone()),
             bases: vec![Base::default(); session.hosts.len()],
+            looks: vec![None; session.hosts.len()],
             open: None,
             session,
         };
@@ -101,6 +106,9 @@ impl Writer {
         }
         if let (Some(open), Some(base)) = (&mut self.open, self.bases.get_mut(frame.host)) {
             encode::frame(&mut open.rows, frame, base);
+            if let Some(topology) = &frame.topology {
+                open.looks[frame.host] = Some(topology.clone());
+            }
             open.head.frames += 1;
             open.head.first_ns = open.head.first_ns.min(at_ns);
             open.head.last_ns = open.head.last_ns.max(at_ns);
@@ -121,7 +129,17 @@ impl Writer {
         let mut text = serde_json::to_vec(&open.head).expect("a block header has only string keys");
         text.push(b'\n');
         text.extend_from_slice(&open.rows);
-        self.append(&text).map_err(|cause| Lost { frames: open.head.frames, cause })?;
+        if let Err(cause) = self.append(&text) {
+            for (look, topology) in self.looks.iter_mut().zip(open.looks) {
+                *look = topology.map(Look::Here).or(look.take());
+            }
+            return Err(Lost { frames: open.head.frames, cause });
+        }
+        for (look, in_rows) in self.looks.iter_mut().zip(&open.looks) {
+            if in_rows.is_some() || matches!(look, Some(Look::Here(_))) {
+                *look = Some(Look::Block(self.blocks));
+            }
+        }
         self.blocks += 1;
         Ok(())
     }
@@ -146,16 +164,26 @@ impl Writer {
             // numbers start anew, so that a block can be read alone
             *base = Base { load: base.load.take(), processes: base.processes.take(), ..Base::default() };
         }
+        let past = self.timeline.past();
+        let before = past.iter().zip(&self.bases).flat_map(|(past, base)| {
+            let mut base = base.clone();
+            past.frames.iter().map(move |frame| encode::value(frame, &mut base))
+        });
+        let before = before.collect();
+        let (sums, loaded_since) = past.into_iter().map(|past| (past.sums, past.loaded_since)).unzip();
         let head = BlockHead {
             block: self.blocks,
             first_ns: at_ns,
             last_ns: at_ns,
             frames: 0,
-            sums: self.timeline.sums(),
+            sums,
             load: self.bases.iter().map(|base| base.load.clone()).collect(),
             processes: self.bases.iter().map(|base| base.processes.clone()).collect(),
+            topology: self.looks.clone(),
+            before,
+            loaded_since,
         };
-        Open { head, rows: Vec::new() }
+        Open { head, rows: Vec::new(), looks: vec![None; self.bases.len()] }
     }
 
     fn append(&mut self, text: &[u8]) -> io::Result<()> {
@@ -208,7 +236,12 @@ mod tests {
         };
         let mut writer = Writer::create(&path, Arc::new(session)).unwrap();
         // two frames a block
-        let frame = |seq| Arc::new(Frame { seq, at_ns: seq * 500_000_000, ..Frame::default() });
+        let later = Topology { newcomers: vec!["mlx5_9".into()], ..Topology::default() };
+        let later = Some(Arc::new(later));
+        let frame = |seq| {
+            let topology = later.clone().filter(|_| seq == 3);
+            Arc::new(Frame { seq, at_ns: seq * 500_000_000, topology, ..Frame::default() })
+        };
         let push = |seqs: std::ops::Range<u64>, writer: &mut Writer| {
             let lost = seqs.filter_map(|seq| writer.push(&frame(seq)).err()).map(|lost| lost.frames);
             lost.sum::<u64>()
@@ -223,5 +256,8 @@ mod tests {
         let seqs = std::iter::from_fn(|| replay.next_frame().unwrap()).map(|frame| frame.seq);
         assert_eq!(seqs.collect::<Vec<_>>(), [0, 1, 4, 5, 6, 7]);
         assert_eq!(replay.warning(), None);
+        // frame 3 is lost, what it told of the host is not
+        let there = replay.seek(3_500_000_000).unwrap().timeline(replay.session());
+        assert_eq!(there.topology().newcomers, ["mlx5_9"]);
     }
 }

@@ -96,12 +96,12 @@ impl Interval {
 /// Remembers the newest reading of every counter, since not every frame reads every counter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tracker {
-    last: Option<Arc<Frame>>,
-    bytes: Vec<Option<Arc<Frame>>>,
-    legs: Vec<Option<Arc<Frame>>>,
-    counters: Vec<Option<Arc<Frame>>>,
+    pub last: Option<Arc<Frame>>,
+    pub bytes: Vec<Option<Arc<Frame>>>,
+    pub legs: Vec<Option<Arc<Frame>>>,
+    pub counters: Vec<Option<Arc<Frame>>>,
     /// Since when a load has covered the rail without a break.
-    loaded_since: Vec<Option<u64>>,
+    pub loaded_since: Vec<Option<u64>>,
 }
 
 impl Tracker {

@@ -41,6 +41,22 @@ impl Session {
         self.hosts.first().expect("a session has at least one host")
     }
 
+    /// A time of this host on the clock of the first one, nanoseconds.
+    #[must_use]
+    pub fn on_first_clock(&self, host: usize, at_ns: u64) -> u64 {
+        at_ns.saturating_add_signed(self.offset_ns(host))
+    }
+
+    /// A time on the first host's clock on the clock of this one, nanoseconds.
+    #[must_use]
+    pub fn on_own_clock(&self, host: usize, at_ns: u64) -> u64 {
+        at_ns.saturating_add_signed(self.offset_ns(host).saturating_neg())
+    }
+
+    fn offset_ns(&self, host: usize) -> i64 {
+        if host == 1 { self.clock_offset_ns.unwrap_or(0) } else { 0 }
+    }
+
     /// Whether it is a copied tree stepped in virtual time: neither a wall clock nor a simulator stands behind it.
     #[must_use]
     pub fn is_stepped(&self) -> bool {

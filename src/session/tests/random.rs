@@ -72,6 +72,26 @@ prop_compose! {
     }
 }
 
+/// Frames with the time since the one before, in milliseconds.
+pub(super) fn any_course() -> impl Strategy<Value = Vec<(u64, Frame)>> {
+    let pause = prop_oneof![8 => 0..400u64, 2 => 400..3000u64, 1 => 20_000..90_000u64];
+    prop::collection::vec((pause, any_frame()), 1..30)
+}
+
+/// The same frames one after the other, as a session has them: times and numbers rise, and the clocks of its hosts
+/// differ as its header says.
+pub(super) fn course(steps: Vec<(u64, Frame)>) -> Vec<Frame> {
+    let (session, mut now_ns, mut seqs) = (session(2), 0, [0; 2]);
+    let placed = steps.into_iter().map(|(pause_ms, mut frame)| {
+        now_ns += pause_ms * 1_000_000;
+        frame.at_ns = session.on_own_clock(frame.host, now_ns);
+        frame.seq = seqs[frame.host];
+        seqs[frame.host] += 1;
+        frame
+    });
+    placed.collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 

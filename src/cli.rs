@@ -81,7 +81,7 @@ pub struct TopArgs {
 /// Flags of `demo`.
 #[derive(Clone, Debug, Args)]
 pub struct DemoArgs {
-    /// Scenario to simulate: healthy, mixed
+    /// Scenario to simulate: healthy, mixed, one-leg, cross-numa, shared-uplink, gen4-slot, congested, memory
     #[arg(long, default_value = "mixed", value_name = "NAME")]
     pub scenario: String,
     /// Seed of the simulation: equal seeds give equal sessions

@@ -15,9 +15,12 @@ const LEG_GBIT_PER_S: f64 = 200.0;
 const CORES: u32 = 96;
 /// Bus of each bond's card, in slot order; the first four sit below socket 0.
 const BUSES: [u8; 8] = [0x11, 0x2b, 0x41, 0x5d, 0x91, 0xab, 0xc1, 0xdd];
+/// The port up of the switch that two cards of a scenario hang on, and the bus of its ports down.
+const SWITCH: &str = "0000:40:00.0";
+const SWITCH_BUS: &str = "0000:42";
 /// Counters that a healthy rail has and that stand still on this node, with what they had when the session began.
 /// Lifetime totals are seldom 0 on a real node, and prove nothing.
-pub(super) const QUIET_COUNTERS: [(&str, u64); 16] = [
+const QUIET_COUNTERS: [(&str, u64); 16] = [
     ("port/link_downed", 1),
     ("port/link_error_recovery", 0),
     ("port/local_link_integrity_errors", 0),
@@ -130,9 +133,16 @@ fn rail(bond: u32, fault: Option<Fault>) -> Rail {
         }),
         max_read_depth: Some(16),
         uverbs: Some(format!("/dev/infiniband/uverbs{}", bond - 1)),
-        counters: QUIET_COUNTERS.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        counters: counters(fault).map(|(name, _)| name.to_owned()).collect(),
         ..Rail::default()
     }
+}
+
+/// Names of a rail's counters and what they had when the session began: the quiet ones, and those that grow by its fault.
+pub(super) fn counters(fault: Option<Fault>) -> impl Iterator<Item = (&'static str, u64)> {
+    let is_quiet = |name: &str| QUIET_COUNTERS.iter().any(|(quiet, _)| *quiet == name);
+    let further = fault.map_or(&[][..], Fault::growing).iter().map(|(name, _)| (*name, 0));
+    QUIET_COUNTERS.into_iter().chain(further.filter(move |(name, _)| !is_quiet(name)))
 }
 
 /// Link-local and IPv4, each as RoCE v1 and v2: what mlx5 fills a table with once the bond has its address.
@@ -152,27 +162,46 @@ fn gids(bond: u32, netdev: &str) -> Vec<Gid> {
 
 fn pcie(bus: u8, fault: Option<Fault>) -> PciePath {
     let address = format!("0000:{bus:02x}:00.0");
-    let gen5 = Some(32.0);
-    let hop = Hop {
-        address: address.clone(),
-        upstream: Some(format!("0000:{:02x}:01.1", bus - 1)),
-        current_gt_per_s: gen5,
-        current_width: Some(if fault == Some(Fault::HalfWidth) { 8 } else { 16 }),
-        max_gt_per_s: gen5,
-        max_width: Some(16),
-        upstream_max_gt_per_s: gen5,
-        upstream_max_width: Some(16),
-        raw_gb_per_s: None,
-        max_payload_bytes: Some(256),
+    let port = match fault {
+        Some(Fault::SharedUplink) => format!("{SWITCH_BUS}:{:02x}.0", bus >> 4),
+        _ => format!("0000:{:02x}:01.1", bus - 1),
     };
+    let slot_gt_per_s = if fault == Some(Fault::Gen4Slot) { 16.0 } else { 32.0 };
+    let hop = Hop {
+        current_gt_per_s: Some(slot_gt_per_s),
+        current_width: Some(if fault == Some(Fault::HalfWidth) { 8 } else { 16 }),
+        upstream_max_gt_per_s: Some(slot_gt_per_s),
+        ..full_hop(&address, &port)
+    };
+    let mut hops = vec![hop];
+    if fault == Some(Fault::SharedUplink) {
+        hops.push(full_hop(SWITCH, "0000:3f:01.1"));
+    }
     PciePath {
         address,
         vendor: Some("15b3".into()),
         device: Some("1021".into()),
-        hops: vec![hop],
+        hops,
         max_read_request_bytes: Some(4096),
         relaxed_ordering: Some(true),
         errors: Vec::new(),
+    }
+}
+
+/// A Gen5 x16 link in order.
+fn full_hop(address: &str, port: &str) -> Hop {
+    let (gen5, lanes) = (Some(32.0), Some(16));
+    Hop {
+        address: address.to_owned(),
+        upstream: Some(port.to_owned()),
+        current_gt_per_s: gen5,
+        current_width: lanes,
+        max_gt_per_s: gen5,
+        max_width: lanes,
+        upstream_max_gt_per_s: gen5,
+        upstream_max_width: lanes,
+        raw_gb_per_s: None,
+        max_payload_bytes: Some(256),
     }
 }
 

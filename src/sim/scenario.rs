@@ -9,6 +9,18 @@ pub enum Scenario {
     Healthy,
     /// Bonds 3 and 4 are slow, each for a reason of its own.
     Mixed,
+    /// All that bond 3 reads comes over one of its legs.
+    OneLeg,
+    /// The thread and the buffer of bond 5 are on the other socket.
+    CrossNuma,
+    /// Bonds 3 and 4 sit below one switch, whose link up carries what one of them needs.
+    SharedUplink,
+    /// The card of bond 2 sits in a Gen4 slot.
+    Gen4Slot,
+    /// What bond 6 reads meets other traffic on the way.
+    Congested,
+    /// The memory of node 1 does not keep up with the four bonds there.
+    Memory,
 }
 
 /// What holds a rail back.
@@ -18,10 +30,29 @@ pub(super) enum Fault {
     OneLeg,
     /// The card's link trained at half its lanes.
     HalfWidth,
+    /// The load of the rail is on the other node.
+    FarNode,
+    /// The card hangs on a switch with another one.
+    SharedUplink,
+    /// The slot is of the generation before the card's.
+    Gen4Slot,
+    /// The fabric marks packets, and the sender slows down.
+    Congested,
+    /// Host memory takes less than the wire brings.
+    Memory,
 }
 
 impl Scenario {
-    const ALL: [Self; 2] = [Self::Healthy, Self::Mixed];
+    const ALL: [Self; 8] = [
+        Self::Healthy,
+        Self::Mixed,
+        Self::OneLeg,
+        Self::CrossNuma,
+        Self::SharedUplink,
+        Self::Gen4Slot,
+        Self::Congested,
+        Self::Memory,
+    ];
 
     /// Name on the command line and in the session.
     #[must_use]
@@ -29,6 +60,12 @@ impl Scenario {
         match self {
             Self::Healthy => "healthy",
             Self::Mixed => "mixed",
+            Self::OneLeg => "one-leg",
+            Self::CrossNuma => "cross-numa",
+            Self::SharedUplink => "shared-uplink",
+            Self::Gen4Slot => "gen4-slot",
+            Self::Congested => "congested",
+            Self::Memory => "memory",
         }
     }
 
@@ -41,16 +78,52 @@ impl Scenario {
         if let Some(scenario) = Self::ALL.into_iter().find(|scenario| scenario.name() == name) {
             return Ok(scenario);
         }
-        let names = Self::ALL.map(Self::name).join(", ");
-        bail!("no scenario `{name}`; there are: {names}")
+        bail!("no scenario `{name}`; there are: {}", Self::names())
+    }
+
+    /// All names, with commas between.
+    #[must_use]
+    pub fn names() -> String {
+        Self::ALL.map(Self::name).join(", ")
     }
 
     /// What holds back the bond with this number.
     pub(super) fn fault(self, bond: u32) -> Option<Fault> {
         match (self, bond) {
-            (Self::Mixed, 3) => Some(Fault::OneLeg),
+            (Self::Mixed | Self::OneLeg, 3) => Some(Fault::OneLeg),
             (Self::Mixed, 4) => Some(Fault::HalfWidth),
+            (Self::CrossNuma, 5) => Some(Fault::FarNode),
+            (Self::SharedUplink, 3 | 4) => Some(Fault::SharedUplink),
+            (Self::Gen4Slot, 2) => Some(Fault::Gen4Slot),
+            (Self::Congested, 6) => Some(Fault::Congested),
+            (Self::Memory, 5..) => Some(Fault::Memory),
             _ => None,
+        }
+    }
+}
+
+impl Fault {
+    /// Payload that the rail gets at most besides what its wire and its PCIe path let through, GB/s; figures of the
+    /// simulator's own, since no topology tells them.
+    pub(super) fn most_gb_per_s(self) -> Option<f64> {
+        match self {
+            // what the path between two sockets leaves one card
+            Self::FarNode => Some(34.0),
+            Self::Congested => Some(31.0),
+            // 128 GB/s for four rails
+            Self::Memory => Some(32.0),
+            // half of a Gen5 x16 link with packets of 256 bytes
+            Self::SharedUplink => Some(28.8),
+            Self::OneLeg | Self::HalfWidth | Self::Gen4Slot => None,
+        }
+    }
+
+    /// Counters of the NIC that grow by it, and by how much for each gigabyte that arrives.
+    pub(super) fn growing(self) -> &'static [(&'static str, f64)] {
+        match self {
+            Self::Congested => &[("hw/np_ecn_marked_roce_packets", 310.0), ("hw/np_cnp_sent", 290.0)],
+            Self::Memory => &[("eth/tx_prio3_pause", 120.0), ("eth/rx_prio3_discards", 2.0)],
+            _ => &[],
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What is simulated: the load that is asked for, on a node of ours or of the user's.
 
 use super::Scenario;
+use super::scenario::Fault;
 use super::traffic::has_a_bound;
 use probes::load::{Memory, Params, Shape, Unit, WorkingSet};
 use probes::model::{Load, LoadOp, LoadOrigin, LoadTarget, PERF_GROUPS, Rail, RailId, Topology, Worker};
@@ -153,14 +154,20 @@ impl Setup {
             let asked = self.read_depth.filter(|_| is_read);
             device_depth(rail).into_iter().chain(asked).min()
         };
-        let shares = self.shares();
-        let workers = topology.rails.iter().flat_map(|rail| {
-            (1..).zip(&shares).map(|(number, qps)| Worker {
+        let shares = &self.shares();
+        let workers = (1..).zip(&topology.rails).flat_map(|(bond, rail)| {
+            let is_far = self.scenario.and_then(|scenario| scenario.fault(bond)) == Some(Fault::FarNode);
+            let (cpus, node) =
+                match topology.numa.iter().find(|node| is_far && Some(node.node) != rail.numa_node) {
+                    Some(far) => (far.cpus.clone(), Some(far.node)),
+                    None => (rail.local_cpus.clone(), rail.numa_node),
+                };
+            (1..).zip(shares).map(move |(number, qps)| Worker {
                 device: rail.device.clone(),
                 number: (shares.len() > 1).then_some(number),
                 qps: (shares.len() > 1).then_some(*qps),
-                cpus: rail.local_cpus.clone(),
-                buffer_node: rail.numa_node,
+                cpus: cpus.clone(),
+                buffer_node: node,
                 read_depth: depth(rail),
                 ..Worker::default()
             })

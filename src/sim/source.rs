@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use super::noise::Noise;
-use super::scenario::Scenario;
+use super::scenario::{Fault, Scenario};
 use super::setup::Setup;
 use super::transport::{Nic, NicLeg, SimTransport};
 use super::{node, traffic};
@@ -67,7 +67,8 @@ struct SimRail {
     legs: usize,
     is_bond: bool,
     op: LoadOp,
-    counters: Vec<Option<u64>>,
+    /// What each of its further counters had when the session began, and how much it grows for each gigabyte received.
+    counters: Vec<(u64, f64)>,
 }
 
 /// One thread of a rail: what it did, and what the NIC moved for it.
@@ -172,7 +173,11 @@ impl Simulated {
                 self.threads.push(thread);
                 units.push(SimUnit { nic, counts });
             }
-            let counters = &node::QUIET_COUNTERS[..rail.counters.len().min(node::QUIET_COUNTERS.len())];
+            // a node of the user's has other counters, which nobody simulates
+            let counters = node::counters(fault).take(rail.counters.len());
+            let growing = fault.map_or(&[][..], Fault::growing);
+            let per_gb =
+                |name: &str| growing.iter().find(|(grows, _)| *grows == name).map_or(0.0, |(_, by)| *by);
             self.rails.push(SimRail {
                 legs: units.first().map_or(1, |unit| unit.nic.legs.len()),
                 units,
@@ -181,7 +186,7 @@ impl Simulated {
                 size_bytes: setup.size_bytes,
                 is_bond: rail.bond.is_some(),
                 op: setup.op,
-                counters: counters.iter().map(|(_, total)| Some(*total)).collect(),
+                counters: counters.map(|(name, total)| (total, per_gb(name))).collect(),
             });
         }
         Ok(())
@@ -295,10 +300,27 @@ impl SimRail {
             tx_bytes: sum(|leg| leg.tx_rdma_bytes),
             state: is_full.then(|| "ACTIVE".into()),
             phys_state: is_full.then(|| "LinkUp".into()),
-            counters: if is_full { self.counters.clone() } else { Vec::new() },
+            counters: if is_full { self.counters() } else { Vec::new() },
             legs: if is_full && self.is_bond { legs } else { Vec::new() },
             lost: false,
         }
+    }
+
+    fn counters(&self) -> Vec<Option<u64>> {
+        let payload = |unit: &SimUnit| -> u64 {
+            unit.nic.legs.iter().map(|leg| leg.payload_bytes.load(Ordering::Relaxed)).sum()
+        };
+        let gb = self.units.iter().map(payload).sum::<u64>() as f64 / 1e9;
+        let grown = |(total, per_gb): &(u64, f64)| {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "some hundred a gigabyte"
+            )]
+            let more = (gb * per_gb) as u64;
+            Some(total + more)
+        };
+        self.counters.iter().map(grown).collect()
     }
 
     fn leg(&self, leg: usize) -> LegFrame {

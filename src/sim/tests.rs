@@ -52,6 +52,36 @@ fn the_two_slow_bonds_of_the_mixed_node_are_found_each_with_its_cause() {
 }
 
 #[test]
+fn each_scenario_is_found_by_its_cause_and_nothing_else_is_wrong() {
+    for (scenario, cause, wrong) in [
+        ("one-leg", "bond-leg-imbalance 3", &["bond-leg-imbalance 3", "rail-imbalance 3"][..]),
+        ("cross-numa", "cross-numa 5", &["cross-numa 5", "rail-imbalance 5"]),
+        ("shared-uplink", "shared-pcie 3 4", &["rail-imbalance 3 4"]),
+        ("gen4-slot", "pcie-capped-by-slot 2", &[]),
+        ("congested", "ecn-cnp 6", &["ecn-cnp 6", "rail-imbalance 6"]),
+        (
+            "memory",
+            "tx-pause 8",
+            &["rail-imbalance 5 6 7 8", "tx-pause 5", "tx-pause 6", "tx-pause 7", "tx-pause 8"],
+        ),
+    ] {
+        for seed in 1..=3 {
+            let timeline = timeline(simulated(scenario, seed, 5));
+            let found = rules::diagnose(timeline.topology(), &timeline, &Limits::default());
+            let named = |finding: &rules::Finding| {
+                format!("{} {}", finding.code, finding.devices.join(" ").replace("mlx5_bond_", ""))
+            };
+            assert!(
+                found.iter().any(|finding| named(finding) == cause),
+                "{scenario}, seed {seed}: {found:#?}"
+            );
+            let above_info = found.iter().filter(|finding| finding.severity > Severity::Info);
+            assert_eq!(above_info.map(named).collect::<Vec<_>>(), wrong, "{scenario}, seed {seed}");
+        }
+    }
+}
+
+#[test]
 fn rails_read_what_their_ceilings_allow() {
     let timeline = timeline(simulated("mixed", 1, 5));
     let rates = timeline.local().sums().rails.iter().map(|rail| rail.load.mean_gb_per_s().unwrap().round());
@@ -199,7 +229,10 @@ fn a_recorded_simulation_and_its_replay_are_judged_alike_after_every_frame() {
 #[test]
 fn an_unknown_scenario_names_those_there_are() {
     let error = Simulated::new("broken", 1, Duration::from_millis(100), Pace::RealTime, None).unwrap_err();
-    assert_eq!(error.to_string(), "no scenario `broken`; there are: healthy, mixed");
+    assert_eq!(
+        error.to_string(),
+        "no scenario `broken`; there are: healthy, mixed, one-leg, cross-numa, shared-uplink, gen4-slot, congested, memory"
+    );
     let error = Simulated::new("mixed", 1, Duration::from_nanos(1), Pace::RealTime, None).unwrap_err();
     assert!(error.to_string().starts_with("--every:"), "{error}");
 }

@@ -16,14 +16,15 @@ pub(super) fn leg_rates_gb_per_s(
 ) -> Vec<Vec<f64>> {
     let qps: u32 = shares.iter().sum();
     let legs = rail.bond.as_ref().map_or(1, |bond| bond.legs.len().max(1));
-    // every leg's wire, then the PCIe path they share
-    let pcie = legs;
+    // every leg's wire, then the PCIe path they share, then what else holds them back
+    let (pcie, held) = (legs, legs + 1);
     let mut capacities: Vec<Option<f64>> =
         (0..legs).map(|leg| leg_goodput_gb_per_s(rail, leg, size_bytes)).collect();
     capacities.push(rail.pcie.as_ref().and_then(path_payload_gb_per_s));
+    capacities.push(fault.and_then(Fault::most_gb_per_s));
     let leg_of = |qp: usize| if fault == Some(Fault::OneLeg) { 0 } else { qp % legs };
     let flows: Vec<Flow> =
-        (0..qps as usize).map(|qp| Flow { crosses: vec![leg_of(qp), pcie], demand: None }).collect();
+        (0..qps as usize).map(|qp| Flow { crosses: vec![leg_of(qp), pcie, held], demand: None }).collect();
     let mut of_qps = max_min_shares(&capacities, &flows).into_iter().enumerate();
     let thread = |share: &u32| {
         let mut rates = vec![0.0; legs];
@@ -66,6 +67,20 @@ mod tests {
         assert_eq!(rates(1), [24.5, 24.5]);
         assert_eq!(rates(3), [24.5, 0.0], "one leg");
         assert_eq!(rates(4), [14.4, 14.4], "x8 of x16");
+    }
+
+    #[test]
+    fn what_no_topology_tells_holds_a_rail_back_too() {
+        for (scenario, bond, most) in
+            [(Scenario::CrossNuma, 5, 34.0), (Scenario::Congested, 6, 31.0), (Scenario::Memory, 8, 32.0)]
+        {
+            let rail = &node::topology(scenario).rails[bond as usize - 1];
+            let rates = leg_rates_gb_per_s(rail, 1 << 20, &[4], scenario.fault(bond)).swap_remove(0);
+            assert!((rates.iter().sum::<f64>() - most).abs() < 1e-9, "{scenario:?}: {rates:?}");
+        }
+        let slot = &node::topology(Scenario::Gen4Slot).rails[1];
+        let rates = leg_rates_gb_per_s(slot, 1 << 20, &[4], Scenario::Gen4Slot.fault(2)).swap_remove(0);
+        assert_eq!((rates.iter().sum::<f64>() * 10.0).round() / 10.0, 28.8, "Gen4 x16");
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod agreement;
 mod attendance;
 pub mod client;
 mod crowding;
+mod diary;
 mod end;
 pub mod engine;
 mod error;

@@ -6,6 +6,7 @@
 mod bounds;
 mod changes;
 mod events;
+mod failures;
 mod interval;
 mod last_seen;
 mod load_mean;
@@ -16,6 +17,7 @@ mod sums;
 mod tests;
 
 pub use events::Event;
+pub use failures::LoadFailure;
 pub(crate) use interval::growth;
 pub use interval::{Interval, LegRates, Quality, RailRates, gb_per_s};
 pub use measured::{Done, Measured, Reading};

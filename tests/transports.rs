@@ -203,6 +203,39 @@ fn a_published_load_runs_over_tcp() {
 }
 
 #[test]
+fn a_recording_says_why_rails_failed_as_the_live_run_did() {
+    let (there, here) = (tree(["0002", "0004"]), tree(["0001", "0003"]));
+    let mut server = Server::start(there.path(), &[]);
+    let session = here.path().join("cut.rsz");
+    let file = session.to_str().unwrap();
+    let flags = format!(
+        "127.0.0.1 -p {} --transport tcp --place none --headless --json --warmup 0s --every 20ms --record {file}",
+        server.port
+    );
+    let flags: Vec<&str> = flags.split_whitespace().collect();
+    let load =
+        railscope("load", &flags, here.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    assert!(server.line().contains("over TCP"));
+    // it is made when the load runs
+    while !session.exists() {
+        std::thread::yield_now();
+    }
+    drop(server);
+    let output = load.wait_with_output().unwrap();
+    let (report, told) = said(&output);
+    assert_eq!(output.status.code(), Some(2), "{told}{report}");
+    let live: serde_json::Value = serde_json::from_str(&report).unwrap_or_else(|_| panic!("{told}"));
+    let failures = live["load"]["failures"].as_array().unwrap();
+    assert!(!failures.is_empty(), "{told}{report}");
+    for failure in failures {
+        assert!(told.contains(failure["text"].as_str().unwrap()), "{failure} is not among {told}");
+    }
+    let recorded = Command::new(cargo_bin("railscope")).args(["report", "--format", "json", file]).output();
+    let recorded: serde_json::Value = serde_json::from_str(&said(&recorded.unwrap()).0).unwrap();
+    assert_eq!(recorded["load"]["failures"], live["load"]["failures"]);
+}
+
+#[test]
 fn a_load_without_a_peer_says_what_is_missing() {
     let here = tree(["0001", "0003"]);
     let (_, told) = said(&railscope("load", &[], here.path()).output().unwrap());

@@ -8,6 +8,7 @@
 
 mod bond;
 mod cpus;
+mod failure;
 mod frame;
 mod gid;
 mod gpu;
@@ -23,6 +24,7 @@ mod topology;
 
 pub use bond::{Bond, Lag, Leg};
 pub use cpus::CpuSet;
+pub use failure::Failure;
 pub use frame::{Frame, LegFrame, Measured, RailFrame, WorkerFrame, WorkerPhase};
 pub use gid::{Gid, GidChoice, GidType};
 pub use gpu::{Acs, Gpu, GpuPath, PathClass, PathPort, Readiness};

@@ -14,7 +14,7 @@ use super::target::Target;
 use crate::GENERATED_BY;
 use crate::settings::Size;
 use probes::load::{Params, Role, Shape, Transport, WorkingSet};
-use probes::model::LoadOp;
+use probes::model::{Failure, LoadOp};
 use std::net::{IpAddr, SocketAddr};
 
 /// What a load over TCP is, in one line.
@@ -46,7 +46,7 @@ pub struct Agreed {
     /// The peer's rails.
     pub theirs: Vec<Offer>,
     /// Rails of the plan that failed on one end, one line each.
-    pub left_out: Vec<String>,
+    pub left_out: Vec<Failure>,
     /// What both ends opened.
     pub plan: Plan,
     /// Memory of GPUs that the data lie in.
@@ -259,7 +259,7 @@ mod tests {
     use crate::peer::matching::matching;
     use crate::peer::message::Plan;
     use probes::load::Params;
-    use probes::model::Registered;
+    use probes::model::{Failure, Registered};
 
     #[test]
     fn the_introduction_says_what_is_read_and_what_is_left_out() {
@@ -275,7 +275,7 @@ mod tests {
             matching,
             ours: ours.offers,
             theirs: theirs.offers,
-            left_out: vec!["mlx5_9: no memory".to_owned()],
+            left_out: vec![Failure::new(Some("mlx5_9"), "mlx5_9: no memory")],
             gpus: Gpus {
                 ours: None,
                 theirs: Some(GpuMemory { number: 3, facts: None, ways: vec![Registered::Peermem] }),

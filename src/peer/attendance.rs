@@ -1,6 +1,7 @@
 //! `load` from the word to go to its end: the server hears how far we are, what fails is opened anew, and both end
 //! together.
 
+use super::diary::Diary;
 use super::error::PeerError;
 use super::link::{Link, printable};
 use super::mending::Mending;
@@ -42,6 +43,8 @@ pub(super) struct Attendance {
     pub say: Say,
     /// What the server does itself.
     pub there: Arc<PeerSide>,
+    /// What the session is to keep of all that happens.
+    pub diary: Arc<Diary>,
 }
 
 impl Attendance {
@@ -74,6 +77,12 @@ impl Attendance {
                 ended = self.run(&mut running, &mut finished, interrupted, &mut reason).await;
             }
         }
+        match &ended {
+            Ended::Here => {}
+            Ended::There(words) => self.diary.note(None, &format!("ended by the peer: {words}")),
+            Ended::Lost(error) => self.diary.note(None, &error.to_string()),
+        }
+        // after that, as the last sample comes once the load is over
         self.party.traffic.stop();
         let seconds = running.seconds.unwrap_or(running.start.elapsed().as_secs_f64());
         self.rest(begun).await;
@@ -230,7 +239,7 @@ impl Attendance {
                 let _ = self.link.send(Message::Resumed { slot: self.party.slot(at) }).await;
                 self.party.traffic.resume(at);
                 let away = running.mending.back(at, Instant::now());
-                (self.say)(&format!("{}: back after {:.1} s", self.party.name(at), away.as_secs_f64()));
+                self.tell(at, &format!("{}: back after {:.1} s", self.party.name(at), away.as_secs_f64()));
             }
             Done::Opened(at, Err(reason)) | Done::Connected(at, Err(reason)) => {
                 self.refused(running, at, &reason);
@@ -239,7 +248,7 @@ impl Attendance {
                 let (answer, text) = self.party.checked(at, found, self.link.peer());
                 let _ = self.link.send(answer).await;
                 if let Some(text) = text {
-                    (self.say)(&text);
+                    self.tell(at, &text);
                 }
                 self.party.traffic.release(at);
             }
@@ -253,7 +262,14 @@ impl Attendance {
             Some(wait) => format!("next in {} s", wait.as_secs_f64()),
             None => "not again, as the load is about to end".to_owned(),
         };
-        (self.say)(&format!("tried again: {reason}; {next}"));
+        self.tell(at, &format!("tried again: {reason}; {next}"));
+    }
+
+    /// Tells people, and the session, what happened to a worker that its engine does not know.
+    fn tell(&self, at: usize, line: &str) {
+        (self.say)(line);
+        let load = self.party.traffic.load();
+        self.diary.note(load.workers.get(at).map(|worker| worker.device.as_str()), line);
     }
 
     /// How far the server is with its own direction.
@@ -264,7 +280,9 @@ impl Attendance {
         };
         let host = self.link.peer();
         for line in progress.troubles.iter().filter(|line| !known(|p| &p.troubles, line)) {
-            (self.say)(&format!("{host}: {}", printable(line)));
+            let line = format!("{host}: {}", printable(line));
+            (self.say)(&line);
+            self.diary.note(None, &line);
         }
         self.there.set(progress);
     }

@@ -3,6 +3,7 @@
 use super::agreement::{Agreed, negotiate};
 use super::attendance::{Attendance, Ended};
 use super::crowding::crowding;
+use super::diary::Diary;
 use super::end::End;
 use super::engine::Traffic;
 use super::error::PeerError;
@@ -171,8 +172,14 @@ pub fn connect(end: End, target: Target, params: Params, say: Say) -> Result<Con
             match negotiate(&end, &target, params, &mut interrupted).await {
                 Ok((link, agreed, party)) => {
                     let there = Arc::new(PeerSide::default());
-                    let _ = ready.send(Ok((agreed, party.traffic.clone(), there.clone())));
-                    let attendance = Attendance { link, party, say, there };
+                    let diary = Arc::new(Diary::default());
+                    for failure in &agreed.left_out {
+                        diary.note(failure.device.as_deref(), &format!("left out: {failure}"));
+                    }
+                    let load =
+                        Controlled::new(party.traffic.clone(), agreed.loopback, there.clone(), diary.clone());
+                    let _ = ready.send(Ok((agreed, load, party.traffic.clone(), there.clone())));
+                    let attendance = Attendance { link, party, say, there, diary };
                     attendance.attend(may_go, finished, &mut interrupted).await
                 }
                 Err(error) => {
@@ -188,8 +195,8 @@ pub fn connect(end: End, target: Target, params: Params, say: Say) -> Result<Con
     let thread =
         std::thread::Builder::new().name("control".to_owned()).spawn(control).map_err(PeerError::NoThread)?;
     match connected.recv() {
-        Ok(Ok((agreed, traffic, there))) => Ok(Connected {
-            load: Some(Box::new(Controlled::new(traffic.clone(), agreed.loopback, there.clone()))),
+        Ok(Ok((agreed, load, traffic, there))) => Ok(Connected {
+            load: Some(Box::new(load)),
             traffic,
             there,
             agreed,

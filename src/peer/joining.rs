@@ -7,6 +7,7 @@ use super::link::{Link, printable};
 use super::message::{Message, Plan, Slot};
 use super::party::Party;
 use probes::load::{Endpoint, Role};
+use probes::model::Failure;
 use tokio::time::timeout;
 
 /// Rails that are connected and wait for the word to go.
@@ -14,7 +15,7 @@ pub(super) struct Joined {
     /// The threads, and with which of the peer's they talk.
     pub party: Party,
     /// Threads that are not part of it, one line each.
-    pub left_out: Vec<String>,
+    pub left_out: Vec<Failure>,
     /// Memory of GPUs on the two ends.
     pub gpus: Gpus,
 }
@@ -51,15 +52,16 @@ pub(super) async fn join(link: &mut Link, end: &End, plan: &Plan, role: Role) ->
         }
     }
 
-    let mut left_out: Vec<String> = Vec::new();
+    let mut left_out: Vec<Failure> = Vec::new();
     let mut peers = Vec::new();
     for ((our, their), slot) in ours.iter().zip(theirs.into_iter().flatten()).zip(plan.slots()) {
         let usable = usable(plan, our, their, slot, (role, link.peer()));
-        peers.push(usable.map_err(|reason| left_out.push(reason)).ok());
+        let device = plan.ports(role).nth(slot.line).map(|port| port.device.as_str());
+        peers.push(usable.map_err(|reason| left_out.push(Failure::new(device, &reason))).ok());
     }
     let slots = plan.slots().zip(&peers).filter(|(_, peer)| peer.is_some()).map(|(slot, _)| slot).collect();
     if peers.iter().all(Option::is_none) {
-        return Err(PeerError::Rails(left_out.join("; ")));
+        return Err(PeerError::Rails(in_words(&left_out)));
     }
     let gpus = Gpus {
         ours: GpuMemory::of(ours.iter().flatten(), end.gpu.as_ref()),
@@ -85,6 +87,10 @@ pub(super) async fn join(link: &mut Link, end: &End, plan: &Plan, role: Role) ->
         }
         other => Err(link.out_of_turn(&other, "`ready`")),
     }
+}
+
+fn in_words(left_out: &[Failure]) -> String {
+    left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// The peer's end of a thread, or why the thread is left out.

@@ -2,6 +2,7 @@
 
 use super::agreement::{Agreed, negotiate};
 use super::attendance::{Attendance, Ended};
+use super::diary::Diary;
 use super::error::PeerError;
 use super::fake::{self, Fake};
 use super::link::Link;
@@ -12,6 +13,7 @@ use super::target::Target;
 use super::token::Token;
 use super::{Door, End, server::Say};
 use probes::load::Params;
+use probes::model::Failure;
 use std::future::pending;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -72,14 +74,19 @@ impl Served {
 
 /// Lets the load begin; `finish` ends it.
 fn run(link: Link, party: Party) -> (JoinHandle<Ended>, oneshot::Sender<()>) {
-    run_and_say(link, party, Arc::new(|_: &str| {}))
+    run_and_say(link, party, Arc::new(|_: &str| {}), Arc::default())
 }
 
-fn run_and_say(link: Link, party: Party, say: Say) -> (JoinHandle<Ended>, oneshot::Sender<()>) {
+fn run_and_say(
+    link: Link,
+    party: Party,
+    say: Say,
+    diary: Arc<Diary>,
+) -> (JoinHandle<Ended>, oneshot::Sender<()>) {
     let (go, may_go) = oneshot::channel();
     let (finish, finished) = oneshot::channel();
     go.send(()).unwrap();
-    let attendance = Attendance { link, party, say, there: Arc::default() };
+    let attendance = Attendance { link, party, say, there: Arc::default(), diary };
     let attended =
         tokio::spawn(async move { attendance.attend(may_go, finished, &mut pin!(pending())).await });
     (attended, finish)
@@ -210,7 +217,10 @@ async fn a_rail_that_fails_on_one_end_is_left_out_on_both() {
     let server = Served::new().await;
     server.engine.broken.lock().unwrap().push("mlx5_1".to_owned());
     let (link, agreed, party) = server.join(&fake::end("n1", 1)).await.unwrap();
-    assert_eq!(agreed.left_out, ["n2 (127.0.0.1): mlx5_1: ibv_reg_mr: no memory"]);
+    assert_eq!(
+        agreed.left_out,
+        [Failure::new(Some("mlx5_1"), "n2 (127.0.0.1): mlx5_1: ibv_reg_mr: no memory")]
+    );
     let (attended, finish) = run(link, party);
     finish.send(()).unwrap();
     attended.await.unwrap();
@@ -232,7 +242,8 @@ async fn a_rail_that_fails_in_mid_load_is_tried_again_until_both_ends_are_back()
     let (link, _, party) = server.join(&end).await.unwrap();
     let (hear, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let say: Say = Arc::new(move |line: &str| drop(hear.send(line.to_owned())));
-    let (attended, finish) = run_and_say(link, party.clone(), say);
+    let diary = Arc::new(Diary::default());
+    let (attended, finish) = run_and_say(link, party.clone(), say, diary.clone());
     let mut lines = Vec::new();
     while lines.len() < 4 {
         lines.push(heard.recv().await.unwrap());
@@ -246,6 +257,9 @@ async fn a_rail_that_fails_in_mid_load_is_tried_again_until_both_ends_are_back()
         ]
     );
     assert!(lines[3].starts_with("mlx5_1: back after "), "{lines:?}");
+    // that it failed is the engine's to tell
+    let kept: Vec<_> = lines[1..].iter().map(|line| Failure::new(Some("mlx5_1"), line)).collect();
+    assert_eq!(diary.take(), kept);
     assert_eq!(party.traffic.workers()[1].restarts, 1);
     finish.send(()).unwrap();
     assert!(matches!(attended.await.unwrap(), Ended::Here));

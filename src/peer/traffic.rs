@@ -1,9 +1,10 @@
 //! The load as a source samples it, with what only the control connection knows.
 
+use super::diary::Diary;
 use super::engine::Traffic;
 use super::message::Progress;
 use probes::load::RunningLoad;
-use probes::model::{Load, Measured, WorkerFrame};
+use probes::model::{Failure, Load, Measured, WorkerFrame};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What the server of a load of both directions does itself, as it tells.
@@ -60,16 +61,17 @@ pub struct Controlled {
     traffic: Arc<dyn Traffic>,
     load: Arc<Load>,
     there: Arc<PeerSide>,
+    diary: Arc<Diary>,
 }
 
 impl Controlled {
     /// The engine's load, with `loopback` said.
     #[must_use]
-    pub fn new(traffic: Arc<dyn Traffic>, loopback: bool, there: Arc<PeerSide>) -> Self {
+    pub fn new(traffic: Arc<dyn Traffic>, loopback: bool, there: Arc<PeerSide>, diary: Arc<Diary>) -> Self {
         let load = traffic.load();
         let load =
             if load.loopback == loopback { load } else { Arc::new(Load { loopback, ..(*load).clone() }) };
-        Self { traffic, load, there }
+        Self { traffic, load, there, diary }
     }
 }
 
@@ -96,5 +98,11 @@ impl RunningLoad for Controlled {
 
     fn failures(&self) -> Vec<String> {
         self.traffic.failures()
+    }
+
+    fn fresh_failures(&self) -> Vec<Failure> {
+        let mut fresh = self.traffic.fresh_failures();
+        fresh.extend(self.diary.take());
+        fresh
     }
 }

@@ -3,7 +3,7 @@
 use super::PerfRow;
 use super::legs::LegOfLoad;
 use super::number::{known, round};
-use crate::timeline::{Done, Measured, Timeline, gb_per_s};
+use crate::timeline::{Done, LoadFailure, Measured, Timeline, gb_per_s};
 use probes::model::{
     CpuSet, Latencies, Load, LoadOp, LoadOrigin, LoadTarget, PerfFrame, RailId, Registered, Worker,
     WorkerFrame, WorkerPhase,
@@ -79,6 +79,11 @@ pub struct LoadBlock {
     pub ended: Option<String>,
     /// Error completions by status.
     pub errors: BTreeMap<String, u64>,
+    /// What went wrong with its rails and what became of them, in the order in which it came: the first hundred. `at_s` is
+    /// the sample that saw it.
+    pub failures: Vec<LoadFailure>,
+    /// How many came after those.
+    pub more_failures: u64,
     /// How often a thread that had failed was opened anew and went on.
     pub restarts: u64,
     /// Latency of sampled operations in the measured time; each null where it was not measured.
@@ -256,6 +261,8 @@ impl LoadBlock {
             warmup_s: known(load.warmup_s),
             ended: load.ended.clone(),
             errors,
+            failures: timeline.local().sums().failures.clone(),
+            more_failures: timeline.local().sums().more_failures,
             restarts: newest.workers.iter().fold(0, |sum, worker| sum.saturating_add(worker.restarts)),
             latency_us: LatencyRow::of(&latency),
             latency_unknown: latency.is_empty().then(|| no_latency(load, simulated).to_owned()),

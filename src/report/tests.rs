@@ -3,8 +3,8 @@ use crate::rules::testing::{Traffic, bonded, described, process, rail, session, 
 use crate::rules::{Limits, Severity};
 use crate::timeline::Timeline;
 use probes::model::{
-    Frame, Gap, Gid, GidChoice, GidType, Hop, Latencies, LegFrame, Load, LoadOp, LoadOrigin, PerfFrame, Rail,
-    RailFrame, RailId, Registered, Simulation, Topology, Worker, WorkerFrame, WorkerPhase,
+    Failure, Frame, Gap, Gid, GidChoice, GidType, Hop, Latencies, LegFrame, Load, LoadOp, LoadOrigin,
+    PerfFrame, Rail, RailFrame, RailId, Registered, Simulation, Topology, Worker, WorkerFrame, WorkerPhase,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -135,12 +135,19 @@ fn loaded_report() -> super::Report {
         };
         let rail =
             RailFrame { rx_bytes: Some(seq * 48_960_000_000), tx_bytes: Some(0), ..RailFrame::default() };
+        let failed = [
+            "mlx5_0: RETRY_EXC_ERR: the peer did not acknowledge in time; it is gone, or the path to it is",
+            "mlx5_0: back after 1.1 s",
+        ];
+        let failures =
+            if seq == 2 { failed.map(|text| Failure::new(Some("mlx5_0"), text)).into() } else { vec![] };
         timeline.push(Frame {
             seq,
             at_ns: seq * 1_000_000_000,
             rails: vec![rail],
             load: Some(load.clone()),
             workers: vec![done],
+            failures,
             ..Frame::default()
         });
     }
@@ -273,6 +280,27 @@ fn a_load_that_met_errors_is_not_fine_whatever_the_rules_say() {
     let report = loaded_report();
     assert!(report.findings.iter().all(|finding| finding.severity == Severity::Info), "{report}");
     assert_eq!(report.worst(), Some(Severity::Error));
+}
+
+#[test]
+fn a_rail_whose_load_was_stopped_by_an_error_does_not_look_well() {
+    let mut report = loaded_report();
+    assert!(report.to_string().contains("\nmlx5_0    0 ACTIVE"), "{report}");
+    report.load.as_mut().unwrap().threads[0].phase = WorkerPhase::Failed;
+    assert!(report.to_string().contains("\nmlx5_0    0 FAILED"), "{report}");
+    report.rails[0].state = Some("DOWN".to_owned());
+    assert!(report.to_string().contains("\nmlx5_0    0 DOWN"), "{report}");
+}
+
+#[test]
+fn of_many_failures_the_first_are_told_and_the_rest_counted() {
+    let mut report = loaded_report();
+    let load = report.load.as_mut().unwrap();
+    load.failures = vec![load.failures[0].clone(); 100];
+    load.more_failures = 5;
+    let text = report.to_string();
+    assert_eq!(text.matches("  at 2.0 s: mlx5_0: RETRY_EXC_ERR").count(), 12, "{text}");
+    assert!(text.contains("\n  and 93 more of these: --json lists the first hundred\n"), "{text}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::rules::Severity;
 use std::fmt::{self, Display, Formatter, Write};
 
 pub(super) mod facts;
+mod failures;
 pub(super) mod table;
 pub(crate) mod wrap;
 

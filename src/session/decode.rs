@@ -133,7 +133,21 @@ pub(super) fn row(value: &Value, columns: &Columns, bases: &mut [Base]) -> Read<
     let peer = row.number(8, bytes)?.zip(row.number(9, ns)?).map(|(bytes, ns)| Measured { bytes, ns });
     let topology = row.model::<Option<_>>(10)?.map(Arc::new);
     let marks = row.model(11)?;
-    Ok(Frame { host, seq, at_ns, rails, processes, load, workers, peer, sampled_in_ns, topology, marks })
+    let failures = row.model(12)?;
+    Ok(Frame {
+        host,
+        seq,
+        at_ns,
+        rails,
+        processes,
+        load,
+        workers,
+        peer,
+        failures,
+        sampled_in_ns,
+        topology,
+        marks,
+    })
 }
 
 fn rail(value: &Value, columns: &Columns, base: &mut RailBase) -> Read<RailFrame> {

@@ -93,8 +93,20 @@ pub(super) fn value(of: &Frame, base: &mut Base) -> Value {
 /// Writes one frame as one line.
 pub(super) fn frame(out: &mut Vec<u8>, frame: &Frame, base: &mut Base) {
     // taken apart by name, here and below, so that a new field cannot be forgotten in the file
-    let Frame { host, seq, at_ns, rails, processes, load, workers, peer, sampled_in_ns, topology, marks } =
-        frame;
+    let Frame {
+        host,
+        seq,
+        at_ns,
+        rails,
+        processes,
+        load,
+        workers,
+        peer,
+        failures,
+        sampled_in_ns,
+        topology,
+        marks,
+    } = frame;
     let mut row = Row::begin(out);
     row.json(host);
     row.number(Some(*seq), &mut base.seq);
@@ -108,6 +120,7 @@ pub(super) fn frame(out: &mut Vec<u8>, frame: &Frame, base: &mut Base) {
     row.number(peer.map(|peer| peer.ns), &mut base.peer[1]);
     row.word(topology.as_ref());
     row.json(marks);
+    row.json(failures);
     row.end();
     out.push(b'\n');
 }

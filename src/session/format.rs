@@ -28,6 +28,7 @@ pub(super) const ROW: &[&str] = &[
     "peer_ns",
     "topology",
     "marks",
+    "failures",
 ];
 /// Columns of a rail.
 pub(super) const RAIL: &[&str] = &["rx_bytes", "tx_bytes", "counters", "legs", "state", "phys_state", "lost"];

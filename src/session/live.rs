@@ -140,6 +140,8 @@ impl Live {
     fn sample(&mut self, due: Duration) -> Frame {
         let workers = self.load.as_ref().map(|load| load.workers()).unwrap_or_default();
         self.is_over |= self.load.as_ref().is_some_and(|load| load.is_over());
+        // after that, so that the last sample of a load has all of them
+        let failures = self.load.as_ref().map(|load| load.fresh_failures()).unwrap_or_default();
         let is_full = self.is_full(due);
         // bytes of rails that we drive come from completions; their counters need not be read at every sample
         let ours: BTreeSet<_> = workers.iter().filter_map(|worker| worker.rail).collect();
@@ -165,6 +167,7 @@ impl Live {
             load: self.load.as_ref().map(|load| load.load()),
             workers,
             peer: self.load.as_ref().and_then(|load| load.peer()),
+            failures,
             sampled_in_ns: Some(nanoseconds(self.began.elapsed().saturating_sub(before))),
             topology: None,
             marks: Vec::new(),

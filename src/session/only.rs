@@ -67,6 +67,7 @@ impl<S> Only<S> {
             worker.rail = to.map(RailId);
             to.is_some()
         });
+        frame.failures.retain(|failure| failure.device.as_deref().is_none_or(|device| self.is_kept(device)));
         frame.load = frame.load.map(|load| self.cut_load(&load));
         frame.topology = frame.topology.map(|topology| self.cut_topology(&topology));
         frame.processes = frame.processes.map(|processes| {

@@ -9,8 +9,9 @@ use super::{FrameSource, Recorded, Replay, SourceError};
 use crate::rules::{self, Limits};
 use crate::timeline::Timeline;
 use probes::model::{
-    CpuSet, Frame, Latencies, LegFrame, Load, LoadOp, LoadOrigin, LoadTarget, Measured, PerfFrame, Process,
-    ProcessSource, Rail, RailFrame, RailId, Registered, Session, Topology, Worker, WorkerFrame, WorkerPhase,
+    CpuSet, Failure, Frame, Latencies, LegFrame, Load, LoadOp, LoadOrigin, LoadTarget, Measured, PerfFrame,
+    Process, ProcessSource, Rail, RailFrame, RailId, Registered, Session, Topology, Worker, WorkerFrame,
+    WorkerPhase,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -169,6 +170,11 @@ fn story(count: u64) -> Listed {
             Vec::new()
         },
         peer: (n > 9).then(|| Measured { bytes: n * 1_000_000, ns: n * 97 }),
+        failures: if n == 26 {
+            vec![Failure::new(Some("mlx5_0"), "mlx5_0: RETRY_EXC_ERR")]
+        } else {
+            Vec::new()
+        },
         sampled_in_ns: Some(210_000 + n % 13),
         topology: match n {
             14 | 33 => Some(later_look(n)),

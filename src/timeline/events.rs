@@ -61,6 +61,7 @@ impl Sums {
         measured::add(&mut self.workers, frame);
         self.held_back |= frame.load.as_ref().is_some_and(|load| load.is_held_back());
         self.functional_check |= frame.load.as_ref().is_some_and(|load| load.is_functional_check());
+        self.note_failures(frame);
         for (at, (known, rail)) in topology.rails.iter().zip(&frame.rails).enumerate() {
             let was_lost = before.and_then(|f| f.rails.get(at)).is_some_and(|r| r.lost);
             match (was_lost, rail.lost) {

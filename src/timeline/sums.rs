@@ -1,6 +1,7 @@
 //! Running sums since the session began: what a report's means are made of.
 
 use super::events::Event;
+use super::failures::LoadFailure;
 use super::interval::{Interval, Quality};
 use super::measured::Measured;
 use probes::model::{Latencies, Topology};
@@ -117,6 +118,10 @@ pub struct Sums {
     pub rails: Vec<RailSums>,
     /// Events so far, at most a thousand and as many marks.
     pub events: Vec<Event>,
+    /// What went wrong with rails of our load so far: the first hundred.
+    pub failures: Vec<LoadFailure>,
+    /// How many came after those.
+    pub more_failures: u64,
     /// Last port state word of each rail.
     pub states: Vec<Option<String>>,
     /// Whether the link of each leg of each rail was up when it was read last.

@@ -2,8 +2,8 @@
 
 use super::{Quality, Timeline};
 use probes::model::{
-    Bond, Frame, Hop, Leg, LegFrame, Load, LoadOp, LoadOrigin, LoadTarget, PciePath, Rail, RailFrame, RailId,
-    Session, Topology, WorkerFrame, WorkerPhase,
+    Bond, Failure, Frame, Hop, Leg, LegFrame, Load, LoadOp, LoadOrigin, LoadTarget, PciePath, Rail,
+    RailFrame, RailId, Session, Topology, WorkerFrame, WorkerPhase,
 };
 use std::sync::Arc;
 
@@ -53,6 +53,19 @@ fn rx_and_quality(readings: &[Option<u64>]) -> (Option<f64>, Quality) {
 fn two_readings_make_a_rate_and_one_makes_none() {
     assert_eq!(rx_and_quality(&[Some(5 * GB)]), (None, Quality::NotRead));
     assert_eq!(rx_and_quality(&[Some(5 * GB), Some(54 * GB)]), (Some(49.0), Quality::Good));
+}
+
+#[test]
+fn of_a_load_that_fails_for_ever_the_first_hundred_failures_are_kept() {
+    let failing = |at_s| Frame {
+        failures: vec![Failure::new(Some("mlx5_0"), &format!("failure {at_s}"))],
+        ..frame(at_s, None)
+    };
+    let timeline = played((0..130).map(failing));
+    let sums = timeline.local().sums();
+    assert_eq!((sums.failures.len(), sums.more_failures), (100, 30));
+    let last = &sums.failures[99];
+    assert_eq!((last.at_s, last.text.as_str()), (99.0, "failure 99"));
 }
 
 #[test]

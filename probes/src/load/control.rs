@@ -4,7 +4,7 @@ use super::Unit;
 use super::counts::{AtomicPhase, Counts};
 use super::layout::Layout;
 use crate::ffi::verbs::Region;
-use crate::model::{Measured, PerfFrame, WorkerFrame, WorkerPhase};
+use crate::model::{Failure, Measured, PerfFrame, WorkerFrame, WorkerPhase};
 use crate::perf::Meter;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -106,6 +106,8 @@ struct Trouble {
     errors: BTreeMap<String, u64>,
     /// Different ones only, in the order in which they came.
     failures: Vec<String>,
+    /// All that came since they were last asked for.
+    fresh: Vec<String>,
 }
 
 impl Worker {
@@ -153,6 +155,7 @@ impl Worker {
         for (name, count) in errors {
             *trouble.errors.entry(name).or_default() += count;
         }
+        trouble.fresh.push(failure.clone());
         if !trouble.failures.contains(&failure) {
             trouble.failures.push(failure);
         }
@@ -169,6 +172,12 @@ impl Worker {
             }
         }
         failures
+    }
+
+    /// What went wrong since it was last asked for.
+    pub(super) fn fresh_failures(&self) -> Vec<Failure> {
+        let fresh = std::mem::take(&mut lock(&self.trouble).fresh);
+        fresh.iter().map(|text| Failure::new(Some(&self.device), text)).collect()
     }
 
     /// Notes what the other end must hear of.

@@ -4,7 +4,7 @@ use super::control::{Control, Happening, Worker, lock};
 use super::pattern::{self, Wrong};
 use super::thread::{Opened, Order};
 use super::{Endpoint, LoadError, Params};
-use crate::model::{Load, Measured, WorkerFrame, WorkerPhase};
+use crate::model::{Failure, Load, Measured, WorkerFrame, WorkerPhase};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
@@ -34,6 +34,11 @@ pub trait RunningLoad: Send + Sync {
 
     /// Why workers failed, one line each: device, call, cause and what to do. Empty while all is well.
     fn failures(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What went wrong since it was last asked for, or right again; for the one who samples the load.
+    fn fresh_failures(&self) -> Vec<Failure> {
         Vec::new()
     }
 }
@@ -208,6 +213,10 @@ impl RunningLoad for Running {
 
     fn failures(&self) -> Vec<String> {
         self.units.iter().flat_map(|unit| unit.worker.failures()).collect()
+    }
+
+    fn fresh_failures(&self) -> Vec<Failure> {
+        self.units.iter().flat_map(|unit| unit.worker.fresh_failures()).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! One sample of one host: cumulative counters and the time they were read.
 
-use super::{Latencies, Load, PerfFrame, Process, RailId, Topology};
+use super::{Failure, Latencies, Load, PerfFrame, Process, RailId, Topology};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,6 +27,9 @@ pub struct Frame {
     /// the peer has told; else `None`.
     #[serde(default)]
     pub peer: Option<Measured>,
+    /// What went wrong with rails of our load since the host's last frame, or right again, in the order in which it came.
+    #[serde(default)]
+    pub failures: Vec<Failure>,
     /// What taking this sample cost: nanoseconds from its first read to its last, processes included.
     /// `None` where nothing was measured (a copied tree, a simulation).
     #[serde(default)]

@@ -74,6 +74,10 @@ fn workers_of_a_rail_share_its_queue_pairs_and_fail_alone() {
         let failures = reader.failures();
         assert!(failures[0].starts_with("worker 1 of stand1: RETRY_EXC_ERR"), "{failures:?}");
         assert!(failures[1].starts_with("worker 2 of stand1: RETRY_EXC_ERR"), "{failures:?}");
+        let told = reader.fresh_failures();
+        let words: Vec<_> = told.iter().map(|failure| failure.text.clone()).collect();
+        assert_eq!((told[0].device.as_deref(), words), (Some("stand1"), failures));
+        assert_eq!(reader.fresh_failures(), []);
     });
 }
 

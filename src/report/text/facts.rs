@@ -1,8 +1,8 @@
 //! What stands below the table: the load, events, the host, what could not be learnt.
 
 use super::super::{HostBlock, LatencyRow, LoadBlock, PerfRow, Report};
-use super::MOST_LISTED;
 use super::wrap::Wrapped;
+use super::{MOST_LISTED, failures};
 use probes::model::{Gap, LoadOp, LoadOrigin, PERF_GROUPS, WorkerPhase};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Formatter};
@@ -21,6 +21,7 @@ pub(super) fn write(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
             if let Some(why) = &load.ended {
                 write!(f, "{}", Wrapped { lead: "load ended before its time: ", text: why })?;
             }
+            failures::write(f, load)?;
         }
         None if report.has_rates() => {
             writeln!(f, "No load ran: these are other programs' bytes, and a low rate proves nothing.")?;

@@ -3,6 +3,7 @@
 use super::super::{LegRow, RailRow, Report};
 use super::wrap::{Wrapped, clip};
 use crate::settings::Size;
+use probes::model::WorkerPhase;
 use std::fmt::{self, Formatter};
 
 /// Widest device name that is printed whole.
@@ -23,7 +24,12 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
     let caveat = caveat(host);
     for rail in &host.rails {
         let node = rail.numa_node.map_or("?".to_owned(), |node| node.to_string());
-        let state = if rail.lost { "GONE" } else { rail.state.as_deref().unwrap_or("?") };
+        let state = match rail.state.as_deref() {
+            _ if rail.lost => "GONE",
+            // the port is well, and yet nothing moves
+            Some("ACTIVE") if has_failed(rail, host) => "FAILED",
+            state => state.unwrap_or("?"),
+        };
         let state = clip(state, 6);
         let load =
             if with_load { format!("{:>load_columns$}", rate(rail.load_gb_per_s)) } else { String::new() };
@@ -79,6 +85,13 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
         write!(f, "{}", Wrapped { lead: "not in the total, since implausible: ", text: &devices })?;
     }
     Ok(())
+}
+
+/// Whether every thread of our load on this rail was stopped by an error.
+fn has_failed(rail: &RailRow, host: &Report) -> bool {
+    let threads = host.load.iter().flat_map(|load| &load.threads);
+    let mut of_rail = threads.filter(|thread| thread.device == rail.device).peekable();
+    of_rail.peek().is_some() && of_rail.all(|thread| thread.phase == WorkerPhase::Failed)
 }
 
 /// What the load's column is called: no rate without its message size.

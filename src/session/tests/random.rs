@@ -3,7 +3,7 @@
 use super::{Listed, frames, later_look, load, process, record, session};
 use crate::session::Replay;
 use probes::model::{
-    Frame, Latencies, LegFrame, Measured, PerfFrame, RailFrame, RailId, WorkerFrame, WorkerPhase,
+    Failure, Frame, Latencies, LegFrame, Measured, PerfFrame, RailFrame, RailId, WorkerFrame, WorkerPhase,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -56,14 +56,19 @@ prop_compose! {
     }
 }
 
+fn any_failure() -> impl Strategy<Value = Failure> {
+    (any_word(), ".{0,20}").prop_map(|(device, text)| Failure { device, text })
+}
+
 prop_compose! {
     fn any_frame()(host in 0..2usize, seq in any::<u64>(), at_ns in any::<u64>(),
                    rails in prop::collection::vec(any_rail(), 0..=2), processes in prop::option::of(0..3u64),
                    with_load in any::<bool>(), workers in prop::collection::vec(any_worker(), 0..3),
                    sampled_in_ns in any_counter(), peer in any::<Option<(u64, u64)>>(),
-                   look in prop::option::weighted(0.2, 0..40u64), marks in prop::collection::vec(".{0,9}", 0..2)) -> Frame {
+                   look in prop::option::weighted(0.2, 0..40u64), marks in prop::collection::vec(".{0,9}", 0..2),
+                   failures in prop::collection::vec(any_failure(), 0..3)) -> Frame {
         Frame {
-            host, seq, at_ns, rails, workers, sampled_in_ns,
+            host, seq, at_ns, rails, workers, failures, sampled_in_ns,
             peer: peer.map(|(bytes, ns)| Measured { bytes, ns }),
             processes: processes.map(|bytes| Arc::new(vec![process(bytes)])),
             topology: look.filter(|_| host == 0).map(later_look), marks,

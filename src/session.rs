@@ -16,6 +16,7 @@ mod part;
 mod reader;
 mod recorded;
 mod replay;
+mod second_look;
 mod stepped;
 mod stop;
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 mod abi;
 mod aer;
+mod again;
 pub mod bonding;
 mod bonding_text;
 mod bonds;
@@ -39,6 +40,7 @@ pub(crate) mod testing;
 mod uverbs;
 mod verbs;
 
+pub use again::Again;
 pub(crate) use pci::cpus_of_mask;
 
 use crate::model::Topology;

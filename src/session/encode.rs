@@ -11,12 +11,15 @@ use std::sync::Arc;
 struct Row<'a> {
     out: &'a mut Vec<u8>,
     empty: bool,
+    /// Where cells end that are to stay even if they look as if they said nothing.
+    said: usize,
 }
 
 impl<'a> Row<'a> {
     fn begin(out: &'a mut Vec<u8>) -> Self {
         out.push(b'[');
-        Self { out, empty: true }
+        let said = out.len();
+        Self { out, empty: true, said }
     }
 
     fn next(&mut self) -> &mut Vec<u8> {
@@ -57,6 +60,10 @@ impl<'a> Row<'a> {
                 *last = Some(now.clone());
             }
         }
+        if value.is_some() {
+            // nobody on the rails is another thing than nobody asked
+            self.said = self.out.len();
+        }
     }
 
     fn list<T>(&mut self, items: impl IntoIterator<Item = T>, mut write: impl FnMut(usize, T, &mut Row<'_>)) {
@@ -76,7 +83,7 @@ impl<'a> Row<'a> {
     /// Leaves out the cells at the end that say nothing.
     fn end(self) {
         const SILENT: [&[u8]; 4] = [b",null", b",[]", b",false", b",{}"];
-        while let Some(cell) = SILENT.iter().find(|cell| self.out.ends_with(cell)) {
+        while let Some(cell) = SILENT.iter().find(|cell| self.out[self.said..].ends_with(cell)) {
             self.out.truncate(self.out.len() - cell.len());
         }
         self.out.push(b']');

@@ -1,12 +1,14 @@
 //! This node, sampled in real time.
 
 use super::open::{header, nanoseconds};
+use super::second_look::SecondLook;
 use super::{FrameSource, SourceError, Stop};
 use probes::counters::Sampler;
 use probes::load::RunningLoad;
 use probes::model::{Frame, Session, Topology};
 use probes::processes::Watcher;
 use probes::root::Root;
+use probes::survey::Again;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -36,6 +38,8 @@ pub struct Live {
     last_due: Option<Duration>,
     last_full: Option<Duration>,
     load: Option<Box<dyn RunningLoad>>,
+    /// Looks whether the host is still what it was.
+    second_look: Option<SecondLook>,
     is_over: bool,
     stop: Stop,
 }
@@ -55,6 +59,7 @@ impl Live {
         let watcher = Watcher::open(&root, &mut topology);
         let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok();
         let started_unix_ms = since_1970.and_then(|time| u64::try_from(time.as_millis()).ok());
+        let second_look = SecondLook::start(Again::new(root.clone(), topology.clone()));
         Self {
             session: header(topology, every, started_unix_ms),
             root,
@@ -68,6 +73,7 @@ impl Live {
             last_due: None,
             last_full: None,
             load,
+            second_look,
             is_over: false,
             stop,
         }
@@ -157,7 +163,7 @@ impl Live {
         }
         let seq = self.seq;
         self.seq += 1;
-        Frame {
+        let mut frame = Frame {
             host: 0,
             seq,
             // each counter was read somewhere in between
@@ -171,7 +177,11 @@ impl Live {
             sampled_in_ns: Some(nanoseconds(self.began.elapsed().saturating_sub(before))),
             topology: None,
             marks: Vec::new(),
+        };
+        if let Some(second_look) = &mut self.second_look {
+            frame.topology = second_look.after(&frame, self.session.topology());
         }
+        frame
     }
 }
 

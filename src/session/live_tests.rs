@@ -2,6 +2,7 @@
 
 use super::Live;
 use crate::session::{FrameSource, Stop};
+use crate::timeline::Timeline;
 use probes::load::RunningLoad;
 use probes::model::{
     Frame, Load, LoadOp, LoadOrigin, LoadTarget, Rail, RailId, Topology, WorkerFrame, WorkerPhase,
@@ -189,4 +190,24 @@ fn a_time_shorter_than_one_interval_has_a_beginning_and_an_end() {
     let hour = Duration::from_hours(1);
     let frames = all(Live::new(root, topology(), hour, Some(EVERY), None, Stop::new()));
     assert_eq!(frames.len(), 2);
+}
+
+#[test]
+fn what_changes_in_a_session_is_in_its_frames_and_known_from_then_on() {
+    let (dir, root) = tree();
+    let surveyed = probes::survey::survey(&root);
+    let mut source = Live::new(root, surveyed, EVERY, None, None, Stop::new());
+    let mut timeline = Timeline::new(source.session());
+    timeline.push(source.next_frame().unwrap().unwrap());
+    let port = dir.path().join("sys/class/infiniband/mlx5_1/ports/1");
+    std::fs::write(port.join("rate"), "100 Gb/sec (4X EDR)\n").unwrap();
+    std::fs::write(port.join("state"), "1: DOWN\n").unwrap();
+    let deadline = std::time::Instant::now() + Duration::from_mins(1);
+    while timeline.topology().rails[1].rate_text.is_none() {
+        assert!(std::time::Instant::now() < deadline, "no second look within a minute");
+        timeline.push(source.next_frame().unwrap().unwrap());
+    }
+    assert_eq!(timeline.topology().rails[1].state.as_deref(), Some("DOWN"));
+    assert_eq!(timeline.topology().rails[1].counters, source.session().topology().rails[1].counters);
+    assert_eq!(timeline.session().topology().rails[1].rate_text, None, "the header is the first look");
 }

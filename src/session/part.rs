@@ -19,7 +19,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// Reads one block of the recording, not those before it.
+    /// Reads the minute of the recording before that moment, and nothing earlier.
     ///
     /// # Errors
     ///
@@ -35,13 +35,20 @@ impl Part {
             )));
         }
         let mut before: Vec<Option<Frame>> = vec![None; replay.session().hosts.len()];
-        for mut frame in replay.seek(from_ns)?.frames {
+        let sought = replay.seek(from_ns)?;
+        for mut frame in sought.frames {
             let Some(slot) = before.get_mut(frame.host) else { continue };
             if let Some(earlier) = slot.take() {
                 frame.processes = frame.processes.or(earlier.processes);
                 frame.topology = frame.topology.or(earlier.topology);
             }
             *slot = Some(frame);
+        }
+        for (frame, past) in before.iter_mut().zip(sought.past) {
+            if let Some(frame) = frame {
+                frame.processes = frame.processes.take().or(past.processes);
+                frame.topology = frame.topology.take().or(past.topology);
+            }
         }
         let mut session = (*replay.session()).clone();
         for (host, frame) in session.hosts.iter_mut().zip(&mut before) {

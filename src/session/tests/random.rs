@@ -70,7 +70,7 @@ prop_compose! {
         Frame {
             host, seq, at_ns, rails, workers, failures, sampled_in_ns,
             peer: peer.map(|(bytes, ns)| Measured { bytes, ns }),
-            processes: processes.map(|bytes| Arc::new(vec![process(bytes)])),
+            processes: processes.map(|bytes| Arc::new(if bytes == 0 { Vec::new() } else { vec![process(bytes)] })),
             topology: look.filter(|_| host == 0).map(later_look), marks,
             load: with_load.then(|| Arc::new(load())),
         }

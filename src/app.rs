@@ -3,19 +3,28 @@
 //! Messages come in, a [`Command`] goes out: [`App::update`] performs nothing itself, so every behaviour of the
 //! screen can be tested without a terminal, a thread or a clock.
 
+mod cursor;
+mod history;
 mod how;
+mod jump;
 mod keys;
+mod prompt;
 mod selection;
 
+pub use history::{History, Keep};
 pub use how::{How, Mode};
+pub use jump::FORMS as FORMS_OF_TIME;
 pub use keys::{Action, BINDINGS, Binding, action};
+pub use prompt::{Prompt, Question};
 pub use selection::{Focus, Selection};
 
-use crate::rules::{self, Finding};
+use crate::outline::Outline;
+use crate::rules::Finding;
 use crate::timeline::Timeline;
 use crate::view::{RateUnit, Theme};
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use probes::model::{Frame, Session};
+use prompt::Typed;
 use std::sync::Arc;
 
 /// Something that happened.
@@ -29,6 +38,34 @@ pub enum Msg {
     Ended(Option<String>),
     /// The terminal has another size.
     Resized,
+    /// A text was pasted.
+    Pasted(String),
+    /// A person points at this share of the session's length.
+    Scrubbed(f64),
+    /// The place that was asked for.
+    Sought(Box<Sought>),
+    /// What is known by now of the whole session.
+    Outlined(Arc<Outline>),
+}
+
+/// A place in a session file that was asked for with [`Command::Seek`].
+#[derive(Clone, Debug)]
+pub struct Sought {
+    /// That of the [`Seek`].
+    pub number: u64,
+    /// The minute up to the place; an error says why it cannot be read.
+    pub place: Result<History, String>,
+}
+
+/// A place in a session file that is to be gone to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seek {
+    /// Counts up; frames that come before its answer are of another place.
+    pub number: u64,
+    /// Time of the place, nanoseconds since the session began; the end, where that is earlier.
+    pub to_ns: u64,
+    /// As [`Command::Pace`], from there on.
+    pub pace: Option<f64>,
 }
 
 /// What is to be done about a message.
@@ -42,6 +79,10 @@ pub enum Command {
     DrawNow,
     /// Let the replay go on at this many times its own pace; `None` holds it.
     Pace(Option<f64>),
+    /// Let one frame more come, and hold the replay there.
+    Step,
+    /// Go to another place of the session file.
+    Seek(Seek),
     /// Leave.
     Quit,
 }
@@ -56,14 +97,27 @@ pub struct Ending {
 /// Replays go no slower and no faster than this.
 const SPEEDS: std::ops::RangeInclusive<f64> = 1.0 / 16.0..=64.0;
 
+/// How often a session is judged for its outline, nanoseconds of its own time.
+pub const OUTLINE_EVERY_NS: u64 = 1_000_000_000;
+
 /// What the screen knows.
 #[derive(Clone, Debug)]
 pub struct App {
     how: How,
     theme: Theme,
-    timeline: Timeline,
-    /// The timeline as it was when the picture was paused.
-    paused: Option<Box<Timeline>>,
+    history: History,
+    /// Whether the picture is held.
+    is_paused: bool,
+    /// What is shown instead of the newest.
+    held: Option<Box<Timeline>>,
+    outline: Arc<Outline>,
+    /// Number of the last place that was asked for.
+    asked: u64,
+    /// Number of the last place that was gone to.
+    sought: u64,
+    prompt: Option<Prompt>,
+    /// What the last key has to say.
+    notice: Option<String>,
     findings: Vec<Finding>,
     /// Whether `findings` are those of what is shown.
     judged: bool,
@@ -83,8 +137,14 @@ impl App {
         Self {
             how,
             theme,
-            timeline: Timeline::new(session),
-            paused: None,
+            history: History::new(session),
+            is_paused: false,
+            held: None,
+            outline: Arc::default(),
+            asked: 0,
+            sought: 0,
+            prompt: None,
+            notice: None,
             findings: Vec::new(),
             judged: false,
             selection: Selection::default(),
@@ -99,20 +159,108 @@ impl App {
     /// Takes one message.
     pub fn update(&mut self, msg: Msg) -> Command {
         match msg {
-            Msg::Key(key) => action(key).map_or(Command::None, |action| self.act(action)),
-            Msg::Frame(frame) => {
-                self.timeline.push(frame);
-                if self.paused.is_none() {
-                    self.judged = false;
-                }
-                Command::Draw
-            }
+            Msg::Key(key) => self.key(key),
+            Msg::Frame(frame) => self.frame(frame),
             Msg::Ended(reason) => {
                 self.ending = Some(Ending { reason });
                 if self.how.mode.is_past() { Command::Draw } else { Command::Quit }
             }
             Msg::Resized => Command::DrawNow,
+            Msg::Pasted(text) => match &mut self.prompt {
+                Some(prompt) => {
+                    prompt.put(&text);
+                    Command::DrawNow
+                }
+                None => Command::None,
+            },
+            Msg::Scrubbed(share) => {
+                self.notice = None;
+                self.go_to_share(share)
+            }
+            Msg::Sought(sought) => self.arrive(*sought),
+            Msg::Outlined(outline) => {
+                self.outline = outline;
+                Command::Draw
+            }
         }
+    }
+
+    fn frame(&mut self, frame: Arc<Frame>) -> Command {
+        if self.sought != self.asked {
+            // of a place that was left
+            return Command::None;
+        }
+        if !self.how.mode.is_seekable() {
+            Arc::make_mut(&mut self.outline).frame(&frame);
+        }
+        self.history.push(frame, if self.held.is_some() { Keep::Held } else { Keep::Minute });
+        if self.held.is_none() {
+            self.judged = false;
+        }
+        Command::Draw
+    }
+
+    fn arrive(&mut self, sought: Sought) -> Command {
+        self.sought = sought.number;
+        match sought.place {
+            Ok(history) => {
+                self.history = history;
+                self.ending = None;
+                self.show(None);
+            }
+            Err(why) => {
+                self.say(&why);
+            }
+        }
+        Command::DrawNow
+    }
+
+    /// Shows this instead of the newest; `None` shows the newest.
+    fn show(&mut self, held: Option<Box<Timeline>>) {
+        self.held = held;
+        self.judged = false;
+    }
+
+    fn key(&mut self, key: KeyEvent) -> Command {
+        let is_control_c = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+        if let Some(prompt) = self.prompt.as_mut().filter(|_| !is_control_c) {
+            match prompt.key(key) {
+                Typed::On => return Command::DrawNow,
+                Typed::GivenUp => self.prompt = None,
+                Typed::Done => return self.answer(),
+            }
+            return Command::DrawNow;
+        }
+        let Some(action) = action(key) else { return Command::None };
+        let told = self.notice.take().is_some();
+        match self.act(action) {
+            Command::None if told => Command::DrawNow,
+            command => command,
+        }
+    }
+
+    /// Takes what stands in the prompt.
+    fn answer(&mut self) -> Command {
+        let Some(prompt) = self.prompt.take() else { return Command::None };
+        let done = match prompt.question {
+            Question::Time if prompt.text.trim().is_empty() => Ok(Command::DrawNow),
+            Question::Time => self.go_to_typed(&prompt.text),
+            Question::Mark => Ok(self.mark(&prompt.text)),
+        };
+        done.unwrap_or_else(|refusal| {
+            self.prompt = Some(Prompt { refusal: Some(refusal), ..prompt });
+            Command::DrawNow
+        })
+    }
+
+    /// Says this of the newest moment, whatever is on the screen.
+    fn mark(&mut self, text: &str) -> Command {
+        self.how.marks.set(text);
+        let kept = match &self.how.recording {
+            Some(_) => "set",
+            None => "set; it goes with the session, as nothing is being recorded",
+        };
+        self.say(&format!("mark {kept}"))
     }
 
     fn act(&mut self, action: Action) -> Command {
@@ -121,11 +269,32 @@ impl App {
             Action::Back if !self.help_open => return Command::Quit,
             Action::Back => self.help_open = false,
             Action::Help => self.help_open = !self.help_open,
-            Action::Pause => return self.pause(),
             Action::Units => self.unit = self.unit.next(),
-            Action::Faster => return self.change_speed(2.0),
-            Action::Slower => return self.change_speed(0.5),
-            _ => {
+            Action::Mark if self.how.mode.is_past() => {
+                return self.say("no mark: what was recorded or copied is not changed");
+            }
+            Action::Mark => self.prompt = Some(Prompt::new(Question::Mark)),
+            Action::Pause
+            | Action::StepBack
+            | Action::StepOn
+            | Action::Jump
+            | Action::Start
+            | Action::End
+            | Action::NextFinding
+            | Action::PreviousFinding
+            | Action::NextEvent
+            | Action::PreviousEvent
+            | Action::Faster
+            | Action::Slower => return self.travel(action),
+            Action::Up
+            | Action::Down
+            | Action::PageUp
+            | Action::PageDown
+            | Action::First
+            | Action::Last
+            | Action::Rails
+            | Action::Findings
+            | Action::Other => {
                 let rails = self.shown().topology().rails.len();
                 self.selection.act(action, rails, self.findings.len());
             }
@@ -133,43 +302,34 @@ impl App {
         Command::DrawNow
     }
 
-    fn pause(&mut self) -> Command {
-        self.paused = match self.paused {
-            Some(_) => None,
-            None => Some(Box::new(self.timeline.clone())),
-        };
-        self.judged = false;
-        if self.how.mode.is_past() { Command::Pace(self.pace()) } else { Command::DrawNow }
-    }
-
-    fn change_speed(&mut self, factor: f64) -> Command {
-        if !self.how.mode.is_past() {
-            return Command::None;
-        }
-        self.speed = (self.speed * factor).clamp(*SPEEDS.start(), *SPEEDS.end());
-        Command::Pace(self.pace())
-    }
-
-    fn pace(&self) -> Option<f64> {
-        self.paused.is_none().then_some(self.speed)
-    }
-
     /// Makes ready for drawing: judges what is shown, if it was not judged since it changed, and asks how the
     /// recording fares.
     pub fn prepare(&mut self) {
         self.recording_trouble = self.how.recording.as_ref().and_then(|status| status.trouble());
         self.judge();
+        if !self.how.mode.is_seekable() {
+            self.outline_what_is_new();
+        }
     }
 
     fn judge(&mut self) {
         if self.judged {
             return;
         }
-        let shown = self.paused.as_deref().unwrap_or(&self.timeline);
-        let mut findings = rules::diagnose(shown.topology(), shown, &self.how.limits);
-        findings.retain(|finding| !self.how.ignore.iter().any(|code| *code == finding.code));
+        let findings = self.how.judge(self.shown());
         self.replace_findings(findings);
         self.judged = true;
+    }
+
+    /// Looks at the newest of a session that goes on, once in a while, also behind a picture that is held.
+    fn outline_what_is_new(&mut self) {
+        let Some(newest_ns) = self.history.newest_ns() else { return };
+        let is_due = |looked_ns| newest_ns >= looked_ns + OUTLINE_EVERY_NS;
+        if self.outline.looked_to_ns().is_none_or(is_due) {
+            let newest = self.history.newest();
+            let findings = self.how.judge(newest);
+            Arc::make_mut(&mut self.outline).look(newest, &findings);
+        }
     }
 
     /// Takes new findings; the selected one stays selected where it is still there.
@@ -185,25 +345,43 @@ impl App {
     /// Ends the screen's work and hands the session over.
     #[must_use]
     pub fn into_timeline(self) -> Timeline {
-        self.timeline
+        self.history.into_newest()
     }
 
-    /// What is on the screen: the newest, or what was paused.
+    /// What is on the screen: the newest, or what is held.
     #[must_use]
     pub fn shown(&self) -> &Timeline {
-        self.paused.as_deref().unwrap_or(&self.timeline)
+        self.held.as_deref().unwrap_or_else(|| self.history.newest())
     }
 
-    /// The newest, even while the picture is paused.
+    /// The newest, even while the picture is held.
     #[must_use]
     pub fn newest(&self) -> &Timeline {
-        &self.timeline
+        self.history.newest()
     }
 
-    /// Whether the picture is paused.
+    /// Whether the picture is held.
     #[must_use]
     pub fn is_paused(&self) -> bool {
-        self.paused.is_some()
+        self.is_paused
+    }
+
+    /// What is known of the whole session.
+    #[must_use]
+    pub fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
+    /// A text that is being typed.
+    #[must_use]
+    pub fn prompt(&self) -> Option<&Prompt> {
+        self.prompt.as_ref()
+    }
+
+    /// What the last key has to say.
+    #[must_use]
+    pub fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
     }
 
     /// How the session is looked at.

@@ -24,6 +24,7 @@ pub mod commands;
 pub mod diff;
 pub mod export;
 pub mod hangup;
+pub mod outline;
 pub mod peer;
 pub mod pins;
 pub mod printable;

@@ -17,6 +17,7 @@ mod reader;
 mod recorded;
 mod replay;
 mod second_look;
+mod seek;
 mod stepped;
 mod stop;
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub use open::{DEFAULT_EVERY, look, node, open, open_stoppable, tree};
 pub use part::Part;
 pub use recorded::{Recorded, RecordingStatus};
 pub use replay::{Condition, Replay, Sought};
+pub use seek::Seekable;
 pub use stepped::Stepped;
 pub use stop::Stop;
 pub use until::Until;
@@ -83,7 +85,7 @@ impl<S: FrameSource + ?Sized> FrameSource for Box<S> {
 }
 
 /// Time of a frame on the clock of the session's first host, nanoseconds.
-fn on_first_clock(session: &Session, frame: &Frame) -> u64 {
+pub(crate) fn on_first_clock(session: &Session, frame: &Frame) -> u64 {
     session.on_first_clock(frame.host, frame.at_ns)
 }
 

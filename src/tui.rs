@@ -4,25 +4,30 @@
 //! sample. The order of the arms matters: keys first, so that the screen always obeys; drawing before frames, so
 //! that a source in a hurry cannot starve it.
 
+mod player;
 mod sampler;
+mod scan;
 mod terminal;
 
 pub use crate::app::{How, Mode};
 
 use crate::app::{App, Command, Msg};
 use crate::hangup::Hangup;
+use crate::outline::Outline;
 use crate::printable::tell;
-use crate::session::FrameSource;
+use crate::session::{FrameSource, Seekable};
 use crate::timeline::Timeline;
 use crate::view::{self, Theme};
 use anyhow::Context;
 use crossterm::event::{Event, EventStream, KeyEventKind};
 use futures_util::StreamExt;
-use sampler::Sampler;
+use sampler::{Feed, Order, Sampler};
+use scan::Scan;
+use std::sync::Arc;
 use std::time::Duration;
 use terminal::{Panics, Screen};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 /// Ten pictures a second: more cannot be read.
@@ -39,13 +44,41 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The terminal is none, or gone; the session could not go on; a thread of it panicked. The terminal is restored
 /// and the source is dropped, which closes a recording, in every case.
 pub fn run(source: Box<dyn FrameSource>, how: How) -> anyhow::Result<Timeline> {
+    let app = App::new(source.session(), how, theme());
+    show(app, Feed::Source(source), |_, _| Ok(None))
+}
+
+/// Shows a session file until a key or a signal. `whole` is the same session once more, to be looked through behind
+/// the screen.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn replay(mut source: Box<dyn Seekable>, whole: Box<dyn FrameSource>, how: How) -> anyhow::Result<()> {
+    let outline = source.span_ns().map(|(first, last)| Outline::of_span(first, last)).unwrap_or_default();
+    let mut app = App::new(source.session(), how, theme());
+    app.update(Msg::Outlined(Arc::new(outline.clone())));
+    show(app, Feed::File(source), |app, send| {
+        let scan = Scan::start(whole, outline, app.how().clone(), send.clone());
+        scan.map(Some).context("the thread that looks through the file could not start")
+    })?;
+    Ok(())
+}
+
+fn theme() -> Theme {
+    Theme::of_environment(|name| std::env::var(name).ok())
+}
+
+fn show(
+    mut app: App,
+    feed: Feed,
+    beside: impl FnOnce(&App, &UnboundedSender<Msg>) -> anyhow::Result<Option<Scan>>,
+) -> anyhow::Result<Timeline> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("the event loop could not start")?;
-    let theme = Theme::of_environment(|name| std::env::var(name).ok());
-    let (mode, stop) = (how.mode, how.stop.clone());
-    let mut app = App::new(source.session(), how, theme);
+    let (mode, stop) = (app.how().mode, app.how().stop.clone());
     let (send, mut msgs) = unbounded_channel();
     let (panics, mut panicked) = Panics::watch();
     let mut screen = Screen::open().context("the terminal cannot be used; --headless needs none")?;
@@ -53,11 +86,12 @@ pub fn run(source: Box<dyn FrameSource>, how: How) -> anyhow::Result<Timeline> {
         let _inside = runtime.enter();
         Signals::listen().context("signals cannot be listened to")?
     };
-    let mut sampler =
-        Sampler::start(source, mode, stop, send).context("the sampler thread could not start")?;
+    let scan = beside(&app, &send)?;
+    let mut sampler = Sampler::start(feed, mode, stop, send).context("the sampler thread could not start")?;
     let watching = watch(&mut screen, &mut app, &mut msgs, &mut panicked, &mut signals, &sampler);
     let left = runtime.block_on(watching);
     drop(screen);
+    drop(scan);
     sampler.stop();
     if let Err(hurry) = runtime.block_on(wait(&mut sampler, &mut signals)) {
         sampler.leave_behind();
@@ -94,6 +128,7 @@ async fn watch(
             event = keys.next() => match event {
                 Some(Ok(Event::Key(key))) if key.kind != KeyEventKind::Release => Msg::Key(key),
                 Some(Ok(Event::Resize(..))) => Msg::Resized,
+                Some(Ok(Event::Paste(text))) => Msg::Pasted(text),
                 Some(Ok(_)) => continue,
                 Some(Err(error)) => return Err(error).context("the terminal cannot be read"),
                 None => anyhow::bail!("the terminal is gone"),
@@ -115,7 +150,16 @@ async fn watch(
                 dirty = false;
             }
             Command::Pace(pace) => {
-                sampler.pace(pace);
+                sampler.order(Order::Pace(pace));
+                draw(screen, app)?;
+                dirty = false;
+            }
+            Command::Step => {
+                sampler.order(Order::Step);
+                dirty = true;
+            }
+            Command::Seek(seek) => {
+                sampler.order(Order::Seek(seek));
                 dirty = true;
             }
             Command::Quit => return Ok(()),

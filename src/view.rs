@@ -11,13 +11,14 @@ mod header;
 mod help;
 mod load;
 mod rails;
+mod scrubber;
 mod segments;
 mod theme;
 mod total;
 mod units;
 
 pub use theme::{Colours, Theme};
-pub use units::RateUnit;
+pub use units::{RateUnit, position};
 
 use crate::app::App;
 use rails::Rails;
@@ -34,15 +35,42 @@ pub fn draw(app: &App, frame: &mut Frame) {
         too_small(area, frame);
         return;
     }
-    let [head, body, foot] =
-        Layout::vertical([Constraint::Length(header::HEIGHT), Constraint::Min(0), Constraint::Length(1)])
-            .areas(area);
+    let Parts { head, body, length, foot } = parts(app, area);
     header::draw(app, head, frame);
     home(app, body, frame);
+    scrubber::draw(app, length, frame);
     help::foot(app, foot, frame);
     if app.help_is_open() {
         help::draw(app, area, frame);
     }
+}
+
+/// The share of the session's length that a cell of the screen stands for; `None` where it stands for none.
+#[must_use]
+pub fn share_at(app: &App, screen: Rect, column: u16, row: u16) -> Option<f64> {
+    let is_seen = screen.width >= LEAST.0 && screen.height >= LEAST.1 && !app.help_is_open();
+    let area = parts(app, screen).length;
+    is_seen.then(|| scrubber::share_at(app, area, column, row)).flatten()
+}
+
+/// What stands where, from the top.
+struct Parts {
+    head: Rect,
+    body: Rect,
+    /// The session's length.
+    length: Rect,
+    foot: Rect,
+}
+
+fn parts(app: &App, area: Rect) -> Parts {
+    let [head, body, length, foot] = Layout::vertical([
+        Constraint::Length(header::HEIGHT),
+        Constraint::Min(0),
+        Constraint::Length(scrubber::height(app, area.height)),
+        Constraint::Length(1),
+    ])
+    .areas(area);
+    Parts { head, body, length, foot }
 }
 
 /// The rails, their total, what our load did, and the findings in what is left.

@@ -130,7 +130,7 @@ fn a_session_of_keys_and_sizes_ends_with_the_terminal_as_it_was() {
     person.types("\x1b");
     person.sees_no_more("keys and signs");
     person.types(" ");
-    person.sees("PAUSED at");
+    person.sees("HELD at");
     person.types("u");
     person.sees("Gb/s");
     person.resizes(120, 40);
@@ -139,7 +139,7 @@ fn a_session_of_keys_and_sizes_ends_with_the_terminal_as_it_was() {
     person.sees("railscope needs 60x15");
     person.resizes(80, 24);
     person.types(" ");
-    person.sees_no_more("PAUSED at");
+    person.sees_no_more("HELD at");
     person.types("q");
     assert_eq!(person.is_left(), 0);
 }

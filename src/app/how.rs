@@ -1,7 +1,8 @@
 //! How a session is looked at.
 
-use crate::rules::Limits;
+use crate::rules::{self, Finding, Limits};
 use crate::session::{Marks, RecordingStatus, Stop};
+use crate::timeline::Timeline;
 use std::sync::Arc;
 
 /// What kind of session is on the screen.
@@ -21,6 +22,12 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// Whether every moment of the session can be gone to at once.
+    #[must_use]
+    pub fn is_seekable(self) -> bool {
+        self == Self::Replay
+    }
+
     /// Whether the frames are of another time: they are shown at the pace of their own times, can be held and
     /// hurried, and stay on the screen when there are no more.
     #[must_use]
@@ -49,4 +56,14 @@ pub struct How {
     pub stop: Stop,
     /// Sets marks on the session, which its frames and its recording then carry; a replay takes none.
     pub marks: Marks,
+}
+
+impl How {
+    /// What the rules find, worst first, without what is to be ignored.
+    #[must_use]
+    pub fn judge(&self, timeline: &Timeline) -> Vec<Finding> {
+        let mut findings = rules::diagnose(timeline.topology(), timeline, &self.limits);
+        findings.retain(|finding| !self.ignore.iter().any(|code| *code == finding.code));
+        findings
+    }
 }

@@ -37,6 +37,26 @@ pub enum Action {
     Faster,
     /// Replay half as fast.
     Slower,
+    /// One frame back, held there.
+    StepBack,
+    /// One frame on, held there.
+    StepOn,
+    /// Ask for a time to go to.
+    Jump,
+    /// To where the next finding begins.
+    NextFinding,
+    /// To where the finding before begins.
+    PreviousFinding,
+    /// To the next event or mark.
+    NextEvent,
+    /// To the event or mark before.
+    PreviousEvent,
+    /// Ask for a text, and keep it with the newest frame.
+    Mark,
+    /// To the oldest frame there is.
+    Start,
+    /// To the newest frame there is; of what is live, back to it.
+    End,
 }
 
 /// One line of the help.
@@ -83,6 +103,18 @@ pub const BINDINGS: &[Binding] = &[
     binding(Action::Quit, &[letter('q'), ctrl('c')], "q Ctrl-C", "leave", Some("q quit")),
     binding(Action::Back, &[plain(KeyCode::Esc)], "Esc", "close the help, else leave", None),
     binding(Action::Pause, &[letter(' ')], "space", "pause; sampling goes on", Some("space pause")),
+    binding(Action::StepBack, &[letter('[')], "[", "one frame back", None),
+    binding(Action::StepOn, &[letter(']')], "]", "one frame on", None),
+    binding(Action::Jump, &[letter('g')], "g", "go to a time", None),
+    binding(Action::Start, &[plain(KeyCode::Home)], "Home", "to the start", None),
+    binding(Action::End, &[plain(KeyCode::End)], "End", "to the end, to live", None),
+    binding(Action::NextFinding, &[letter('n')], "n", "where a finding begins", None),
+    binding(Action::PreviousFinding, &[letter('N')], "N", "the same, backwards", None),
+    binding(Action::NextEvent, &[letter('e')], "e", "to the next event", None),
+    binding(Action::PreviousEvent, &[letter('E')], "E", "to the event before", None),
+    binding(Action::Mark, &[letter('m')], "m", "set a mark, with a text", None),
+    binding(Action::Faster, &[letter('+'), letter('=')], "+", "replay twice as fast", None),
+    binding(Action::Slower, &[letter('-')], "-", "replay half as fast", None),
     binding(Action::Units, &[letter('u')], "u", "GB/s, Gb/s, GiB/s", Some("u units")),
     binding(Action::Other, &[plain(KeyCode::Tab)], "tab", "rails or findings", Some("tab findings")),
     binding(Action::Up, &[plain(KeyCode::Up), letter('k')], "up k", "one up", None),
@@ -91,10 +123,8 @@ pub const BINDINGS: &[Binding] = &[
     binding(Action::Findings, &[plain(KeyCode::Right), letter('l')], "right l", "to the findings", None),
     binding(Action::PageUp, &[plain(KeyCode::PageUp), ctrl('b')], "PgUp", "ten up", None),
     binding(Action::PageDown, &[plain(KeyCode::PageDown), ctrl('f')], "PgDn", "ten down", None),
-    binding(Action::First, &[plain(KeyCode::Home), letter('g')], "Home g", "first", None),
-    binding(Action::Last, &[plain(KeyCode::End), letter('G')], "End G", "last", None),
-    binding(Action::Faster, &[letter('+'), letter('=')], "+", "replay twice as fast", None),
-    binding(Action::Slower, &[letter('-')], "-", "replay half as fast", None),
+    binding(Action::First, &[letter('H')], "H", "first rail or finding", None),
+    binding(Action::Last, &[letter('L'), letter('G')], "L G", "last rail or finding", None),
 ];
 
 /// What this key asks for; `None` when it is no key of ours.
@@ -136,6 +166,8 @@ mod tests {
         assert_eq!(of(KeyModifiers::NONE, KeyCode::Char('c')), None);
         assert_eq!(of(KeyModifiers::NONE, KeyCode::Char('q')), Some(Action::Quit));
         assert_eq!(of(KeyModifiers::SHIFT, KeyCode::Char('G')), Some(Action::Last));
+        assert_eq!(of(KeyModifiers::SHIFT, KeyCode::Char('N')), Some(Action::PreviousFinding));
+        assert_eq!(of(KeyModifiers::NONE, KeyCode::End), Some(Action::End));
         assert_eq!(of(KeyModifiers::SHIFT, KeyCode::Char('?')), Some(Action::Help));
         assert_eq!(of(KeyModifiers::NONE, KeyCode::Char(' ')), Some(Action::Pause));
     }

@@ -3,9 +3,9 @@
 use super::watch;
 use crate::cli::ReplayArgs;
 use crate::printable::tell;
-use crate::session::{FrameSource, Replay, Stop, Until, only};
+use crate::session::{Only, Replay, Seekable, Stop, Until};
 use crate::settings::Common;
-use crate::tui::{How, Mode};
+use crate::tui::{self, How, Mode};
 use anyhow::ensure;
 use std::path::Path;
 use std::process::ExitCode;
@@ -24,7 +24,19 @@ pub fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {
     let title = args.file.display().to_string();
     let stop = Stop::new();
     let source = part(replay, &common, stop.clone())?;
-    let code = watch::run(source, &common, How { title, mode: Mode::Replay, stop, ..How::default() })?;
+    let how = How { title, mode: Mode::Replay, stop, ..How::default() };
+    let code = if watch::has_screen(&common) {
+        ensure!(
+            common.record.is_none(),
+            "--record: a replay on the screen goes back and forth; `replay FILE --headless --record PART` copies"
+        );
+        let whole = part(Replay::open(&args.file)?, &common, Stop::new())?;
+        let (limits, ignore) = (common.limits.clone(), common.ignore().to_vec());
+        tui::replay(source, whole, How { limits, ignore, ..how })?;
+        ExitCode::SUCCESS
+    } else {
+        watch::run(source, &common, how)?
+    };
     // what was damaged further in has come out by now
     let warning = condition.warning().filter(|warning| known.as_ref() != Some(warning));
     warn(&args.file, warning.as_deref());
@@ -36,12 +48,15 @@ pub fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {
 /// # Errors
 ///
 /// It has no such rail, or the flags name another node than the recording's.
-pub(super) fn part(replay: Replay, common: &Common, stop: Stop) -> anyhow::Result<Box<dyn FrameSource>> {
+fn part(replay: Replay, common: &Common, stop: Stop) -> anyhow::Result<Box<dyn Seekable>> {
     for (flag, given) in [("--root", common.root.is_some()), ("--steps", common.steps.is_some())] {
         ensure!(!given, "{flag}: a recording brings its own node; leave the flag out");
     }
     let time = common.duration.map(|period| period.0);
-    Ok(Box::new(Until::new(only(replay, common.overlay.rails.as_deref())?, time, stop)))
+    Ok(match &common.overlay.rails {
+        None => Box::new(Until::new(replay, time, stop)),
+        Some(names) => Box::new(Until::new(Only::new(replay, names)?, time, stop)),
+    })
 }
 
 fn warn(file: &Path, warning: Option<&str>) {

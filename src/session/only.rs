@@ -1,6 +1,7 @@
 //! A source of which only some rails are looked at.
 
 use super::{FrameSource, SourceError};
+use crate::timeline::{Past, Sums};
 use probes::model::{Frame, Load, Process, RailId, Session, Topology};
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ pub struct Only<S> {
     /// Positions in the whole topology of the rails that stay.
     kept: Vec<usize>,
     names: Vec<String>,
+    /// Rails that are left out.
+    dropped: Vec<String>,
     /// The last load, whole and with what stays of it: it is the same in nearly every frame.
     load: Option<(Arc<Load>, Arc<Load>)>,
 }
@@ -46,22 +49,63 @@ impl<S: FrameSource> Only<S> {
         let is_kept = |rail: &probes::model::Rail| names.contains(&rail.device);
         let kept =
             whole.topology().rails_with_id().filter(|(_, rail)| is_kept(rail)).map(|(id, _)| id.0).collect();
+        let dropped = whole.topology().rails.iter().filter(|rail| !is_kept(rail));
+        let dropped = dropped.map(|rail| rail.device.clone()).collect();
         let mut session = (*whole).clone();
         session.hosts[0] = Arc::new(local);
-        Ok(Self { source, session: Arc::new(session), kept, names: names.to_vec(), load: None })
+        Ok(Self { source, session: Arc::new(session), kept, names: names.to_vec(), dropped, load: None })
     }
 }
 
 impl<S> Only<S> {
+    pub(super) fn source_mut(&mut self) -> &mut S {
+        &mut self.source
+    }
+
+    /// Leaves out of what is known of the local host's past what of its frames is left out.
+    pub(super) fn cut_past(&mut self, past: &mut Past) {
+        self.cut_sums(&mut past.sums);
+        let (topology, processes) = (past.topology.take(), past.processes.take());
+        past.topology = topology.map(|topology| self.cut_topology(&topology));
+        past.processes = processes.map(|processes| self.cut_processes(&processes));
+        let frames = std::mem::take(&mut past.frames);
+        past.frames = frames.iter().map(|frame| Arc::new(self.cut((**frame).clone()))).collect();
+        past.loaded_since = self.of_kept(&past.loaded_since);
+    }
+
+    fn cut_sums(&self, sums: &mut Sums) {
+        if sums.rails.is_empty() {
+            return;
+        }
+        sums.rails = self.of_kept(&sums.rails);
+        sums.states = self.of_kept(&sums.states);
+        sums.legs_up = self.of_kept(&sums.legs_up);
+        sums.events.retain(|event| !self.dropped.contains(&event.device));
+        sums.workers.retain_mut(|worker| {
+            let to = worker.rail.and_then(|rail| self.kept.iter().position(|&at| at == rail.0));
+            worker.rail = to.map(RailId);
+            to.is_some()
+        });
+    }
+
+    /// Of something that each rail has one of, those of the rails that stay.
+    fn of_kept<T: Clone + Default>(&self, of_all: &[T]) -> Vec<T> {
+        self.kept.iter().map(|&at| of_all.get(at).cloned().unwrap_or_default()).collect()
+    }
+
+    fn cut_processes(&self, whole: &[Process]) -> Arc<Vec<Process>> {
+        Arc::new(whole.iter().filter(|process| self.is_kept(&process.device)).cloned().collect())
+    }
+
     fn is_kept(&self, device: &str) -> bool {
         self.session.topology().rail(device).is_some()
     }
 
-    fn cut(&mut self, mut frame: Frame) -> Frame {
+    pub(super) fn cut(&mut self, mut frame: Frame) -> Frame {
         if frame.host != 0 {
             return frame;
         }
-        frame.rails = self.kept.iter().map(|&at| frame.rails.get(at).cloned().unwrap_or_default()).collect();
+        frame.rails = self.of_kept(&frame.rails);
         frame.workers.retain_mut(|worker| {
             let to = worker.rail.and_then(|rail| self.kept.iter().position(|&at| at == rail.0));
             worker.rail = to.map(RailId);
@@ -70,10 +114,7 @@ impl<S> Only<S> {
         frame.failures.retain(|failure| failure.device.as_deref().is_none_or(|device| self.is_kept(device)));
         frame.load = frame.load.map(|load| self.cut_load(&load));
         frame.topology = frame.topology.map(|topology| self.cut_topology(&topology));
-        frame.processes = frame.processes.map(|processes| {
-            let on_kept = |process: &&Process| self.is_kept(&process.device);
-            Arc::new(processes.iter().filter(on_kept).cloned().collect())
-        });
+        frame.processes = frame.processes.map(|processes| self.cut_processes(&processes));
         frame
     }
 

@@ -155,6 +155,11 @@ impl Replay {
                 Some(_) | None => low = middle,
             }
         }
+        if self.reader.span(low).is_err() {
+            // or is it in the one before?
+            let before = (0..low).rev().find_map(|at| Some((at, self.reader.span(at).ok()?)));
+            return before.filter(|(_, span)| span.last_ns >= at_ns).map_or(low, |(at, _)| at);
+        }
         low
     }
 }

@@ -20,6 +20,20 @@ impl<S> Until<S> {
     pub fn new(source: S, time: Option<Duration>, stop: Stop) -> Self {
         Self { source, end_ns: time.map_or(u64::MAX, super::open::nanoseconds), stop, is_over: false }
     }
+
+    pub(super) fn source_mut(&mut self) -> &mut S {
+        &mut self.source
+    }
+
+    /// Time after which nothing is passed on, nanoseconds.
+    pub(super) fn end_ns(&self) -> u64 {
+        self.end_ns
+    }
+
+    /// It was brought back before its end.
+    pub(super) fn goes_on(&mut self) {
+        self.is_over = false;
+    }
 }
 
 impl<S: FrameSource> FrameSource for Until<S> {

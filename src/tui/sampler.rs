@@ -1,7 +1,8 @@
-//! The sampler thread: takes frames from the source and passes them on.
+//! The sampler thread: takes frames from the source and passes them on, at the pace that is asked for.
 
-use crate::app::{Mode, Msg};
-use crate::session::{FrameSource, Stop};
+use super::player;
+use crate::app::{Mode, Msg, Seek};
+use crate::session::{FrameSource, Seekable, Stop};
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
@@ -14,42 +15,59 @@ use tokio::sync::oneshot;
 pub(super) struct Sampler {
     /// `None` once it was joined.
     thread: Option<JoinHandle<()>>,
-    /// How many times its own pace a replay goes, `None` holds it; hanging up stops the thread.
-    control: Option<Sender<Option<f64>>>,
+    /// Hanging up stops the thread.
+    orders: Option<Sender<Order>>,
     stop: Stop,
     /// Its other end goes with the thread.
     ended: oneshot::Receiver<()>,
 }
 
+/// What a replay is told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Order {
+    /// Go on at so many times the own pace; `None` holds it.
+    Pace(Option<f64>),
+    /// One frame more, and hold it.
+    Step,
+    /// Go on from another place; only a [`Feed::File`] can.
+    Seek(Seek),
+}
+
+/// What frames are taken from.
+pub(super) enum Feed {
+    /// Something that has a next frame.
+    Source(Box<dyn FrameSource>),
+    /// Something that has every frame at any time.
+    File(Box<dyn Seekable>),
+}
+
 impl Sampler {
-    pub fn start(
-        source: Box<dyn FrameSource>,
-        mode: Mode,
-        stop: Stop,
-        send: UnboundedSender<Msg>,
-    ) -> io::Result<Self> {
-        let (control, orders) = channel();
+    pub fn start(feed: Feed, mode: Mode, stop: Stop, send: UnboundedSender<Msg>) -> io::Result<Self> {
+        let (orders, received) = channel();
         let (thread_ends, ended) = oneshot::channel();
-        let pace = Pace::new(orders, if mode.is_past() { By::FrameTimes } else { By::Source });
+        let pace = Pace::new(received, if mode.is_past() { By::FrameTimes } else { By::Source });
         let thread = std::thread::Builder::new().name("sampler".into()).spawn(move || {
             let _tells_the_end = thread_ends;
-            pass_on(source, pace, &send);
+            match feed {
+                Feed::Source(source) => pass_on(source, pace, &send),
+                Feed::File(source) => player::play(source, pace, &send),
+            }
         })?;
-        Ok(Self { thread: Some(thread), control: Some(control), stop, ended })
+        Ok(Self { thread: Some(thread), orders: Some(orders), stop, ended })
     }
 
-    /// Lets a replay go on at so many times its own pace; `None` holds it.
-    pub fn pace(&self, pace: Option<f64>) {
-        if let Some(control) = &self.control {
+    /// Tells a replay what to do.
+    pub fn order(&self, order: Order) {
+        if let Some(orders) = &self.orders {
             // an ended session has nobody to take the order, and needs none
-            let _ = control.send(pace);
+            let _ = orders.send(order);
         }
     }
 
     /// Tells the source to end; the thread then drops it, which closes a recording.
     pub fn stop(&mut self) {
         self.stop.stop();
-        self.control = None;
+        self.orders = None;
     }
 
     /// Waits until the thread has dropped the source.
@@ -108,15 +126,20 @@ enum By {
     FrameTimes,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Go {
+/// What is to be done about a frame that was due.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Go {
+    /// Pass it on.
     On,
+    /// Leave it, and go to this place.
+    Seek(Seek),
+    /// Leave.
     Stop,
 }
 
 /// Holds frames back until they are due.
-struct Pace {
-    orders: Receiver<Option<f64>>,
+pub(super) struct Pace {
+    orders: Receiver<Order>,
     by: By,
     speed: Option<f64>,
     /// A moment of this clock and the time of the session that belongs to it.
@@ -124,39 +147,72 @@ struct Pace {
 }
 
 impl Pace {
-    fn new(orders: Receiver<Option<f64>>, by: By) -> Self {
+    fn new(orders: Receiver<Order>, by: By) -> Self {
         Self { orders, by, speed: Some(1.0), anchor: None }
     }
 
-    /// Waits until a frame of this session time is due.
-    fn wait(&mut self, at_ns: Option<u64>) -> Go {
-        let at_ns = match (self.by, at_ns) {
-            (By::FrameTimes, Some(at_ns)) => at_ns,
-            (By::FrameTimes, None) => {
-                return match self.orders.try_recv() {
-                    Err(TryRecvError::Disconnected) => Go::Stop,
-                    Ok(_) | Err(TryRecvError::Empty) => Go::On,
-                };
-            }
-            (By::Source, _) => return Go::On,
-        };
-        let at_ns = at_ns as f64;
+    /// Waits until a frame of this session time is due; `None` is due at once.
+    pub fn wait(&mut self, at_ns: Option<u64>) -> Go {
+        if self.by == By::Source {
+            return Go::On;
+        }
         loop {
             let now = Instant::now();
-            let (then, then_ns) = *self.anchor.get_or_insert((now, at_ns));
-            let order = match self.speed {
-                None => self.orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(speed) => {
+            let order = match (at_ns, self.speed) {
+                (None, _) => self.orders.try_recv().map_err(|none| match none {
+                    TryRecvError::Empty => RecvTimeoutError::Timeout,
+                    TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
+                }),
+                (Some(_), None) => self.orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                (Some(at_ns), Some(speed)) => {
+                    let at_ns = at_ns as f64;
+                    let (then, then_ns) = *self.anchor.get_or_insert((now, at_ns));
                     let due = then + seconds((at_ns - then_ns) / speed / 1e9);
                     self.orders.recv_timeout(due.saturating_duration_since(now))
                 }
             };
             match order {
-                Ok(speed) => self.change(speed),
+                Ok(Order::Pace(speed)) => self.change(speed),
+                Ok(Order::Step) => {
+                    self.speed = None;
+                    // from where it then goes on
+                    self.anchor = at_ns.map(|at_ns| (now, at_ns as f64));
+                    return Go::On;
+                }
+                Ok(Order::Seek(seek)) => return Go::Seek(self.last_of(seek)),
                 Err(RecvTimeoutError::Timeout) => return Go::On,
                 Err(RecvTimeoutError::Disconnected) => return Go::Stop,
             }
         }
+    }
+
+    /// Waits at the end of the session until another place is asked for; `None` when none will be.
+    pub fn wait_at_end(&mut self) -> Option<Seek> {
+        loop {
+            match self.orders.recv().ok()? {
+                Order::Pace(speed) => self.speed = speed,
+                Order::Step => {}
+                Order::Seek(seek) => return Some(self.last_of(seek)),
+            }
+        }
+    }
+
+    /// Of places that were asked for faster than one can go, the last.
+    fn last_of(&mut self, mut seek: Seek) -> Seek {
+        while let Ok(order) = self.orders.try_recv() {
+            match order {
+                Order::Seek(later) => seek = later,
+                Order::Pace(pace) => seek.pace = pace,
+                Order::Step => seek.pace = None,
+            }
+        }
+        seek
+    }
+
+    /// The session stands at this time now.
+    pub fn arrive(&mut self, at_ns: u64, speed: Option<f64>) {
+        self.anchor = Some((Instant::now(), at_ns as f64));
+        self.speed = speed;
     }
 
     /// From here on at another speed.
@@ -178,7 +234,8 @@ fn seconds(s: f64) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::{By, Go, Pace};
+    use super::{By, Go, Order, Pace};
+    use crate::app::Seek;
     use std::sync::mpsc::channel;
 
     #[test]
@@ -201,7 +258,7 @@ mod tests {
     fn hanging_up_stops_a_replay_that_is_held() {
         let (control, orders) = channel();
         let mut pace = Pace::new(orders, By::FrameTimes);
-        control.send(None).unwrap();
+        control.send(Order::Pace(None)).unwrap();
         drop(control);
         assert_eq!(pace.wait(Some(0)), Go::Stop);
     }
@@ -213,5 +270,28 @@ mod tests {
         assert_eq!([0, u64::MAX].map(|at| pace.wait(Some(at))), [Go::On; 2]);
         drop(control);
         assert_eq!(pace.wait(Some(0)), Go::On, "its last frame, made after it was told to end, counts");
+    }
+
+    #[test]
+    fn a_step_lets_one_frame_through() {
+        let (control, orders) = channel();
+        let mut pace = Pace::new(orders, By::FrameTimes);
+        control.send(Order::Pace(None)).unwrap();
+        control.send(Order::Step).unwrap();
+        assert_eq!(pace.wait(Some(0)), Go::On);
+        drop(control);
+        assert_eq!(pace.wait(Some(100)), Go::Stop, "held again");
+    }
+
+    #[test]
+    fn of_many_places_the_last_is_gone_to() {
+        let (control, orders) = channel();
+        let mut pace = Pace::new(orders, By::FrameTimes);
+        let seek = |number| Seek { number, to_ns: number, pace: Some(1.0) };
+        for number in 1..=3 {
+            control.send(Order::Seek(seek(number))).unwrap();
+        }
+        control.send(Order::Pace(None)).unwrap();
+        assert_eq!(pace.wait(Some(u64::MAX)), Go::Seek(Seek { pace: None, ..seek(3) }));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::segments::{Segment, paint};
 use super::theme::Theme;
-use super::units::{position, seconds, time_of_day};
+use super::units::{exact_position, position, seconds, time_of_day};
 use crate::app::{App, Mode};
 use crate::settings::{Period, Size};
 use crate::timeline::HostTimeline;
@@ -84,11 +84,19 @@ fn time(app: &App) -> Vec<Segment> {
         pieces.push(Segment::new(text, theme.plain(), 1));
     }
     let newest = at(app.newest());
+    let interval_ns = app.shown().session().interval_ns;
     let (text, style) = if app.is_paused() {
+        let sign = theme.pick("⏸", "=");
+        let shown_at = exact_position(shown, interval_ns);
         let behind = newest.saturating_sub(shown);
-        let behind =
-            if behind >= 1_000_000_000 { format!(", newest {}", position(newest)) } else { String::new() };
-        (format!(" {} PAUSED at {}{behind} ", theme.pick("⏸", "="), position(shown)), theme.sign())
+        let text = if app.how().mode.is_past() {
+            format!(" {sign} PAUSED at {shown_at} ")
+        } else if behind < 1_000_000_000 {
+            format!(" {sign} HELD at {shown_at} ")
+        } else {
+            format!(" {sign} HELD at {shown_at}, {} behind ", Period(whole_seconds(behind)))
+        };
+        (text, theme.sign())
     } else if let Some(ending) = app.ending() {
         let word = if ending.reason.is_some() { "STOPPED" } else { "ENDED" };
         (format!(" {} {word} at {} ", theme.pick("■", "#"), position(shown)), theme.sign())
@@ -97,6 +105,10 @@ fn time(app: &App) -> Vec<Segment> {
     };
     pieces.push(Segment::new(text, style, 0));
     pieces
+}
+
+fn whole_seconds(ns: u64) -> Duration {
+    Duration::from_secs(ns / 1_000_000_000)
 }
 
 fn setting(app: &App) -> Vec<Segment> {

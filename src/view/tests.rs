@@ -126,7 +126,7 @@ fn a_held_picture_says_so_and_shows_the_selected_finding_in_full() {
     let mut app = demo();
     press(&mut app, KeyCode::Char(' '));
     press(&mut app, KeyCode::Tab);
-    press(&mut app, KeyCode::End);
+    press(&mut app, KeyCode::Char('L'));
     insta::assert_snapshot!(screen(&app, 80, 24));
 }
 
@@ -155,7 +155,7 @@ fn sixty_four_rails_scroll_and_keep_their_node_in_view() {
     let mut app = app(&Timeline::new(node.session()), How::default(), Vec::new());
     let top = screen(&app, 80, 24);
     assert!(top.contains("rails 1-15 of 64") && top.contains("NUMA 0"), "{top}");
-    press(&mut app, KeyCode::End);
+    press(&mut app, KeyCode::Char('L'));
     let end = screen(&app, 80, 24);
     assert!(end.contains("rails 50-64 of 64") && end.contains("▸mlx5_bond_64"), "{end}");
     assert!(end.contains("NUMA 1") && !end.contains("mlx5_bond_49"), "{end}");

@@ -84,6 +84,19 @@ pub fn position(ns: u64) -> String {
     if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
 }
 
+/// The same with as many digits as frames so far apart need: `0:42.3`.
+#[must_use]
+pub fn exact_position(ns: u64, interval_ns: u64) -> String {
+    let whole = position(ns);
+    match interval_ns {
+        1_000_000_000.. if ns.is_multiple_of(1_000_000_000) => whole,
+        10_000_000.. if interval_ns.is_multiple_of(100_000_000) => {
+            format!("{whole}.{}", ns / 100_000_000 % 10)
+        }
+        _ => format!("{whole}.{:03}", ns / 1_000_000 % 1000),
+    }
+}
+
 /// Time of day, so that the screen can be held against a log: `03:04:05 UTC`.
 #[must_use]
 pub fn time_of_day(unix_ms: u64) -> String {
@@ -99,7 +112,7 @@ pub fn seconds(s: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{RateUnit, memory, percent, position, seconds, time_of_day};
+    use super::{RateUnit, exact_position, memory, percent, position, seconds, time_of_day};
 
     #[test]
     fn one_rate_in_three_units() {
@@ -121,6 +134,9 @@ mod tests {
         assert_eq!(memory(512 << 30), "512 GiB");
         assert_eq!(memory(0), "0 KiB");
         assert_eq!(position(42_900_000_000), "0:42");
+        assert_eq!(exact_position(42_930_000_000, 100_000_000), "0:42.9");
+        assert_eq!(exact_position(42_930_000_000, 10_000_000), "0:42.930");
+        assert_eq!(exact_position(42_000_000_000, 1_000_000_000), "0:42");
         assert_eq!(position(3_723_000_000_000), "1:02:03");
         assert_eq!(time_of_day(1_764_385_445_000), "03:04:05 UTC");
         assert_eq!(percent(0.994), "99%");

@@ -51,6 +51,30 @@ impl Symbols {
         }
     }
 
+    /// Cells of a scrubber: not looked at, nothing, a warning, an error.
+    pub(crate) fn levels(self) -> [char; 4] {
+        match self {
+            Self::Unicode => ['·', '─', '━', '═'],
+            Self::Ascii => ['.', '-', '=', '#'],
+        }
+    }
+
+    /// Ticks of a scrubber: a note, a warning, an error, an event, a mark.
+    pub(crate) fn ticks(self) -> [char; 5] {
+        match self {
+            Self::Unicode => ['i', '!', '✗', '▾', '◆'],
+            Self::Ascii => ['i', '!', 'X', 'v', 'M'],
+        }
+    }
+
+    /// Where one is on a scrubber.
+    pub(crate) fn cursor(self) -> char {
+        match self {
+            Self::Unicode => '┃',
+            Self::Ascii => '|',
+        }
+    }
+
     /// Before an advice.
     pub(crate) fn advice(self) -> &'static str {
         match self {

@@ -2,11 +2,13 @@
 
 mod diff;
 mod load;
+mod mask;
 mod report;
 mod sweep;
 
 pub use diff::{DiffArgs, DiffFormat};
 pub use load::{Carrier, LoadArgs, LoadKnobs, LoadPreset, Op, ServeArgs, Spread};
+pub use mask::MaskArgs;
 pub use report::{Format, ReportArgs};
 pub use sweep::{SweepArgs, SweepCarrier, SweepPreset};
 
@@ -61,6 +63,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Hold a session against another: rates, findings, firmware, links, pinning
     Diff(DiffArgs),
+    /// Copy a session file without addresses and names, to pass it on
+    Mask(MaskArgs),
     /// What the survey learnt, for other tools: env (NCCL, UCX, numactl), nccl-xml, hwloc-xml
     Export(ExportArgs),
     /// Pack what this node is into FILE.tar.gz, for `--root` on another machine

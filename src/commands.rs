@@ -8,6 +8,7 @@ pub mod export;
 pub mod headless;
 pub mod import_topology;
 pub mod load;
+pub mod mask;
 pub mod output;
 pub mod pins;
 pub mod probe;

@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Command::Pins(args) => commands::pins::run(args),
         Command::Explain(args) => commands::explain::run(&args),
         Command::Diff(args) => commands::diff::run(&args),
+        Command::Mask(args) => commands::mask::run(&args),
         Command::Export(args) => commands::export::run(args),
         Command::ImportTopology(args) => commands::import_topology::run(&args),
         Command::Capture(args) => commands::capture::run(&args),

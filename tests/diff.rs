@@ -87,3 +87,26 @@ fn a_side_that_cannot_be_read_is_named() {
         assert!(code == Some(2) && reason.contains(bad), "{bad}: {reason}");
     }
 }
+
+#[test]
+fn a_masked_copy_names_nobody_and_is_judged_as_the_original() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("share.rsz");
+    let copy = copy.to_str().unwrap();
+    let (code, said, _) = railscope(&["mask", &kept("mixed.rsz"), "-o", copy, "--json"]);
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((code, &said["schema"], &said["frames"]), (Some(0), &"railscope.mask/1".into(), &101.into()));
+    assert_eq!((&said["masked"]["GUIDs"], &said["masked"]["host names"]), (&8.into(), &1.into()));
+    let (_, text, _) = railscope(&["report", copy, "--fail-on", "never", "--format", "json"]);
+    assert!(
+        text.contains("masked-host") && !text.contains("10.0.3.1") && !text.contains("5c25:7303:00a0:0300")
+    );
+    let (_, diff, _) = railscope(&["diff", &kept("mixed.rsz"), copy, "--json"]);
+    let diff: Value = serde_json::from_str(&diff).unwrap();
+    assert_eq!((&diff["appeared"], &diff["went"]), (&serde_json::json!([]), &serde_json::json!([])));
+    let facts: Vec<&str> =
+        diff["topology"].as_array().unwrap().iter().map(|one| one["what"].as_str().unwrap()).collect();
+    assert_eq!(facts, ["host name"]);
+    let (code, _, reason) = railscope(&["mask", &kept("mixed.rsz"), "-o", copy]);
+    assert!(code == Some(2) && reason.contains("exists already"), "{reason}");
+}

@@ -12,7 +12,7 @@ mod mask;
 mod told;
 
 pub use collect::NotTaken;
-pub use mask::Masked;
+pub use mask::{Masked, Masker};
 
 use crate::counters::Sampler;
 use crate::load::described;

@@ -9,7 +9,10 @@
 mod files;
 mod forms;
 mod table;
+mod values;
 mod words;
+
+pub use values::Masker;
 
 use super::{Capture, Entry};
 use std::collections::BTreeMap;

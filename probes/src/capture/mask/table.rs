@@ -75,6 +75,13 @@ impl Table {
             && self.containers.iter().all(|id| !self.containers.contains(&key.container(id)))
     }
 
+    /// What stands for each name of a job, a host or a process that was met.
+    pub(super) fn names(&self) -> impl Iterator<Item = (&str, String)> {
+        let masked =
+            |name: &str| self.key.as_ref().map_or_else(|| name.to_owned(), |key| Key(key).serial(name));
+        self.names.iter().map(move |name| (name.as_str(), masked(name)))
+    }
+
     /// How many different values of each kind.
     pub(super) fn counts(&self) -> BTreeMap<&'static str, usize> {
         let counts = [

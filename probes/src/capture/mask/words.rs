@@ -9,6 +9,9 @@ use std::path::Path;
 /// What stands for the host's name; RFC 2606 keeps `.example` free.
 const HOST: &str = "masked-host";
 const DOMAIN: &str = "masked-host.example";
+/// The same of the other host of a session.
+const PEER: &str = "masked-peer";
+const PEER_DOMAIN: &str = "masked-peer.example";
 
 /// Ids are looked for inside of words up to this many bytes.
 const LONGEST_WORD: usize = 1024;
@@ -31,6 +34,8 @@ pub(super) struct Names {
     short: Option<String>,
     /// Whether the short name is a word that stands elsewhere in the tree's own paths (`node0`).
     is_common_word: bool,
+    /// Whether it is the other host of a session.
+    is_peer: bool,
 }
 
 impl Names {
@@ -53,7 +58,13 @@ impl Names {
         let is_common_word = short.len() < 2
             || short.bytes().all(|byte| byte.is_ascii_digit())
             || paths.any(|path| !places(&path, &short).is_empty());
-        Self { full: Some(full), short: Some(short), is_common_word }
+        Self { full: Some(full), short: Some(short), is_common_word, is_peer: false }
+    }
+
+    /// The names of a session's host, among the names of its devices.
+    pub(super) fn of_session(full: &str, devices: &[String], is_peer: bool) -> Self {
+        let paths = devices.iter().map(|device| std::borrow::Cow::Borrowed(device.as_str()));
+        Self { is_peer, ..Self::among(full, paths) }
     }
 
     #[cfg(test)]
@@ -72,20 +83,22 @@ impl Names {
     }
 
     /// Replaces the names wherever they stand as words of their own.
-    fn replace(&self, text: &str) -> String {
+    pub(super) fn replace(&self, text: &str) -> String {
         let (Some(full), Some(short)) = (&self.full, &self.short) else { return text.to_owned() };
         if self.is_common_word {
             return text.to_owned();
         }
-        let text = if full == short { text.to_owned() } else { replaced(text, full, DOMAIN) };
-        replaced(&text, short, HOST)
+        let (host, domain) = if self.is_peer { (PEER, PEER_DOMAIN) } else { (HOST, DOMAIN) };
+        let text = if full == short { text.to_owned() } else { replaced(text, full, domain) };
+        replaced(&text, short, host)
     }
 
     /// Replaces the names in a text that is known to speak of the host.
     pub(super) fn replace_certainly(&self, text: &str) -> String {
         let (Some(full), Some(short)) = (&self.full, &self.short) else { return text.to_owned() };
-        let text = if full == short { text.to_owned() } else { replaced(text, full, DOMAIN) };
-        replaced(&text, short, HOST)
+        let (host, domain) = if self.is_peer { (PEER, PEER_DOMAIN) } else { (HOST, DOMAIN) };
+        let text = if full == short { text.to_owned() } else { replaced(text, full, domain) };
+        replaced(&text, short, host)
     }
 }
 
@@ -102,7 +115,7 @@ fn places(text: &str, word: &str) -> Vec<usize> {
         .collect()
 }
 
-fn replaced(text: &str, word: &str, by: &str) -> String {
+pub(super) fn replaced(text: &str, word: &str, by: &str) -> String {
     let mut done = String::with_capacity(text.len());
     let mut end = 0;
     for at in places(text, word) {

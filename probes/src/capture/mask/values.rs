@@ -1,0 +1,240 @@
+//! Masks what is no tree: the parts of a recorded session.
+
+use super::table::Table;
+use super::words::{self, Context, Names};
+use super::{MOST_KEYS, Masked};
+use crate::model::{Load, Process, Rank, Topology};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Keys whose text is for people, so that any name may stand in it.
+const SENTENCES: [&str; 3] = ["reason", "subject", "ended"];
+
+/// Replaces, in the parts of a session, what tells whose it is: the same by the same, in all of them.
+///
+/// First every part is shown to it, so that what is an address in one place is one everywhere; then they are masked.
+#[derive(Debug)]
+pub struct Masker {
+    table: Table,
+    hosts: Vec<Names>,
+    /// Names of processes, jobs and hosts, with what stands for each, longest first.
+    named: Vec<(String, String)>,
+}
+
+impl Masker {
+    /// For a session of these hosts; nothing is masked before [`Masker::with_key`].
+    #[must_use]
+    pub fn of<'a>(hosts: impl IntoIterator<Item = &'a Topology>) -> Self {
+        let names = |(at, topology): (usize, &Topology)| {
+            let rails = topology.rails.iter();
+            let devices = rails.flat_map(|rail| [Some(rail.device.clone()), rail.netdev.clone()]).flatten();
+            let devices: Vec<String> = devices.collect();
+            Names::of_session(topology.host.hostname.as_deref().unwrap_or_default(), &devices, at > 0)
+        };
+        let hosts = hosts.into_iter().enumerate().map(names).collect();
+        Self { table: Table::collecting(), hosts, named: Vec::new() }
+    }
+
+    /// The same that has seen every part, under a key of its own that is never written down.
+    #[must_use]
+    pub fn with_key(self) -> Self {
+        let mut table = self.table.with_new_key();
+        for _ in 0..MOST_KEYS {
+            if table.leaves_no_original() {
+                break;
+            }
+            table = table.with_new_key();
+        }
+        let mut named: Vec<(String, String)> =
+            table.names().map(|(name, masked)| (name.to_owned(), masked)).collect();
+        // a name inside of another must not take it apart
+        named.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        Self { table, named, ..self }
+    }
+
+    /// How much of what was met.
+    #[must_use]
+    pub fn masked(&self) -> Masked {
+        let mut masked = Masked { values: self.table.counts() };
+        let hosts = self.hosts.iter().filter(|names| names.host().is_some()).count();
+        if hosts > 0 {
+            masked.values.insert("host names", hosts);
+        }
+        masked
+    }
+
+    /// What a host is.
+    #[must_use]
+    pub fn topology(&mut self, topology: &Topology) -> Topology {
+        self.part(topology)
+    }
+
+    /// A load.
+    #[must_use]
+    pub fn load(&mut self, load: &Load) -> Load {
+        self.part(load)
+    }
+
+    /// Processes, whose names and jobs are nobody else's business.
+    #[must_use]
+    pub fn processes(&mut self, processes: &[Process]) -> Vec<Process> {
+        let one = |process: &Process| {
+            let name = self.table.name(&process.name);
+            let rank =
+                process.rank.as_ref().map(|rank| Rank { job: self.table.name(&rank.job), ..rank.clone() });
+            Process { name, rank, ..self.part(process) }
+        };
+        processes.iter().map(one).collect()
+    }
+
+    /// What a user said: nothing of it stays but that something was said.
+    #[must_use]
+    pub fn mark(&mut self, text: &str) -> String {
+        if text.is_empty() { String::new() } else { self.table.name(text) }
+    }
+
+    /// Goes through the texts of a part, whatever its type is.
+    fn part<T: Serialize + DeserializeOwned + Clone>(&mut self, part: &T) -> T {
+        let Ok(mut value) = serde_json::to_value(part) else { return part.clone() };
+        self.value(&mut value, "");
+        // every text stays one, and those that have a form keep it
+        serde_json::from_value(value).expect("a masked part has the form that it had")
+    }
+
+    fn value(&mut self, value: &mut Value, key: &str) {
+        match value {
+            Value::String(text) => *text = self.text(text, key),
+            Value::Array(list) => list.iter_mut().for_each(|value| self.value(value, key)),
+            Value::Object(object) => object.iter_mut().for_each(|(key, value)| self.value(value, key)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn text(&mut self, text: &str, key: &str) -> String {
+        if key == "hostname" {
+            return self.hosts.iter().fold(text.to_owned(), |text, names| names.replace_certainly(&text));
+        }
+        let is_sentence = SENTENCES.contains(&key);
+        // four numbers with points in a sentence are an address, unless it speaks of versions
+        let lower = text.to_ascii_lowercase();
+        let is_version = ["fw_ver", "version", "firmware"].iter().any(|word| lower.contains(word));
+        let is_network = key == "network" || (is_sentence && !is_version);
+        let context = if is_network { Context::Network } else { Context::Text };
+        let mut masked = words::rewrite(text, context, &Names::default(), &mut self.table);
+        for names in &self.hosts {
+            masked = names.replace(&masked);
+        }
+        if is_sentence {
+            for (name, by) in self.named.iter().filter(|(name, _)| name.len() > 1) {
+                masked = words::replaced(&masked, name, by);
+            }
+        }
+        masked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Masker;
+    use crate::model::{Gap, Gid, Host, Load, Process, ProcessSource, Rail, Rank, Subnet, Topology};
+
+    fn topology() -> Topology {
+        let mut topology = Topology {
+            host: Host {
+                hostname: Some("gpu17.acme.com".into()),
+                kernel: Some("6.1.0-gpu17".into()),
+                ..Host::default()
+            },
+            rails: vec![Rail {
+                device: "mlx5_0".into(),
+                netdev: Some("enxb8599fa71234".into()),
+                firmware: Some("28.39.1002".into()),
+                system_image_guid: Some("b859:9f03:00a7:1234".into()),
+                gids: vec![Gid {
+                    index: 3,
+                    address: "::ffff:10.77.2.1".parse().unwrap(),
+                    kind: None,
+                    netdev: Some("eth1".into()),
+                }],
+                subnets: vec![Subnet { netdev: "eth1".into(), network: "10.77.2.0/24".into() }],
+                ..Rail::default()
+            }],
+            ..Topology::default()
+        };
+        let reason = "b8:59:9f:a7:12:34 of trainer at 10.77.2.1: no such file".into();
+        topology.gaps.push(Gap { probe: "x".into(), subject: "gpu17".into(), reason });
+        topology
+    }
+
+    fn process() -> Process {
+        Process {
+            pid: 7,
+            name: "trainer".into(),
+            device: "mlx5_0".into(),
+            queue_pairs: None,
+            source: ProcessSource::OpenFile,
+            cpus_allowed: None,
+            mems_allowed: None,
+            last_cpus: Vec::new(),
+            large_mapping_bytes_by_node: None,
+            rank: Some(Rank { job: "secret-llm".into(), rank: 3 }),
+        }
+    }
+
+    #[test]
+    fn nothing_that_tells_whose_it_is_stays_in_any_part() {
+        let (topology, process) = (topology(), process());
+        let load = Load { ended: Some("by the peer gpu17: 10.77.2.1 left".into()), ..Load::default() };
+        let mut masker = Masker::of([&topology]);
+        let _ = (
+            masker.topology(&topology),
+            masker.load(&load),
+            masker.processes(std::slice::from_ref(&process)),
+        );
+        let _ = masker.mark("after Bob moved the cable");
+        let mut masker = masker.with_key();
+        let shown = masker.topology(&topology);
+        let parts = serde_json::to_string(&(
+            &shown,
+            masker.load(&load),
+            masker.processes(&[process]),
+            masker.mark("after Bob moved the cable"),
+        ))
+        .unwrap();
+        for secret in [
+            "gpu17",
+            "acme",
+            "a71234",
+            "a7:12:34",
+            "00a7:1234",
+            "10.77.2",
+            "trainer",
+            "secret-llm",
+            "Bob",
+            "cable",
+        ] {
+            assert!(!parts.contains(secret), "{secret}: {parts}");
+        }
+        for kept in ["28.39.1002", "mlx5_0", "masked-host.example", "\"rank\":3", "no such file"] {
+            assert!(parts.contains(kept), "{kept}: {parts}");
+        }
+        let rail = &shown.rails[0];
+        let v4 = rail.gids[0].address.to_ipv4_mapped().unwrap().octets();
+        let network = format!("{}.{}.{}.0/24", v4[0], v4[1], v4[2]);
+        assert_eq!((v4[0], &rail.subnets[0].network), (10, &network), "an address stays in its subnet");
+        assert_eq!(masker.masked().values["host names"], 1);
+    }
+
+    #[test]
+    fn two_hosts_have_two_names() {
+        let host = |name: &str| Topology {
+            host: Host { hostname: Some(name.into()), ..Host::default() },
+            ..Topology::default()
+        };
+        let (a, b) = (host("n1"), host("n2"));
+        let mut masker = Masker::of([&a, &b]).with_key();
+        let names = [&a, &b].map(|topology| masker.topology(topology).host.hostname.unwrap());
+        assert_eq!(names, ["masked-host", "masked-peer"]);
+    }
+}

@@ -93,8 +93,20 @@ impl Parts {
 
     fn frame(&mut self, frame: Frame) -> Frame {
         // a new field has to be looked at here before this compiles
-        let Frame { host, seq, at_ns, rails, processes, load, workers, peer, sampled_in_ns, topology, marks } =
-            frame;
+        let Frame {
+            host,
+            seq,
+            at_ns,
+            rails,
+            processes,
+            load,
+            workers,
+            peer,
+            sampled_in_ns,
+            topology,
+            marks,
+            failures,
+        } = frame;
         let masker = &mut self.masker;
         Frame {
             processes: processes.map(|whole| {
@@ -103,6 +115,7 @@ impl Parts {
             load: load.map(|whole| shared(&mut self.load, host, whole, |load| masker.load(load))),
             topology: topology
                 .map(|whole| shared(&mut self.topology, host, whole, |topology| masker.topology(topology))),
+            failures: failures.iter().map(|failure| masker.failure(failure)).collect(),
             marks: marks.iter().map(|text| masker.mark(text)).collect(),
             host,
             seq,
@@ -138,7 +151,7 @@ mod tests {
     use crate::session::{FrameSource, Replay};
     use crate::timeline::Timeline;
     use probes::model::{
-        Frame, Gid, GidChoice, GidType, Load, LoadOp, Process, RailFrame, Rank, Session, Subnet,
+        Failure, Frame, Gid, GidChoice, GidType, Load, LoadOp, Process, RailFrame, Rank, Session, Subnet,
     };
     use std::io::Read;
     use std::path::Path;
@@ -207,6 +220,7 @@ mod tests {
             processes: second.is_multiple_of(3).then(|| Arc::new(vec![user])),
             load: Some(Arc::new(load)),
             topology: (second == 4).then(|| Arc::new(later)),
+            failures: vec![Failure::new(Some("mlx5_0"), "mlx5_0: peerbox (10.77.2.9) left")],
             marks: if second == 2 { vec!["Bob moved the cable".into()] } else { Vec::new() },
             ..Frame::default()
         }

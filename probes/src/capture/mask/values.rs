@@ -3,13 +3,13 @@
 use super::table::Table;
 use super::words::{self, Context, Names};
 use super::{MOST_KEYS, Masked};
-use crate::model::{Load, Process, Rank, Topology};
+use crate::model::{Failure, Load, Process, Rank, Topology};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Keys whose text is for people, so that any name may stand in it.
-const SENTENCES: [&str; 3] = ["reason", "subject", "ended"];
+const SENTENCES: [&str; 4] = ["reason", "subject", "ended", "text"];
 
 /// Replaces, in the parts of a session, what tells whose it is: the same by the same, in all of them.
 ///
@@ -74,6 +74,12 @@ impl Masker {
     #[must_use]
     pub fn load(&mut self, load: &Load) -> Load {
         self.part(load)
+    }
+
+    /// What went wrong with a rail.
+    #[must_use]
+    pub fn failure(&mut self, failure: &Failure) -> Failure {
+        self.part(failure)
     }
 
     /// Processes, whose names and jobs are nobody else's business.

@@ -188,6 +188,9 @@ pub struct RecordArgs {
     /// Session file to write, usually NAME.rsz
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// End before the file is larger than this: 500K, 200M, 2G
+    #[arg(long, value_name = "SIZE", value_parser = crate::settings::file_bytes)]
+    pub max_size: Option<u64>,
     /// Flags that most commands share.
     #[command(flatten)]
     pub common: Common,

@@ -4,7 +4,7 @@ mod moment;
 mod units;
 
 pub use moment::Moment;
-pub use units::{Period, Size};
+pub use units::{Period, Size, file_bytes};
 
 use crate::rules::{self, Limits, Severity};
 use anyhow::{Context, ensure};

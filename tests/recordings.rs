@@ -58,3 +58,27 @@ fn the_table_of_recordings_names_them_all() {
         assert!(readme.contains(&format!("| `{name}` |")), "{name} is not in recordings/README.md");
     }
 }
+
+#[test]
+fn zstdcat_and_jq_read_every_recording() {
+    let there = |tool: &str| std::process::Command::new(tool).arg("--version").output().is_ok();
+    if !there("zstd") || !there("jq") {
+        eprintln!("skipped: zstd and jq are not both installed");
+        return;
+    }
+    for path in recordings() {
+        // rows are arrays; the header and the first line of each block are objects
+        let script = format!("zstdcat '{}' | jq -c 'type' | sort | uniq -c", path.display());
+        let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+        assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        let count = |word: &str| -> usize {
+            let line = text.lines().find(|line| line.contains(word)).unwrap_or_default();
+            line.split_whitespace().next().map_or(0, |count| count.parse().unwrap())
+        };
+        let mut replay = Replay::open(&path).unwrap();
+        let frames = std::iter::from_fn(|| replay.next_frame().unwrap()).count();
+        assert_eq!(count("array"), frames, "{}", path.display());
+        assert!(count("object") > 1, "{}", path.display());
+    }
+}

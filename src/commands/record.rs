@@ -1,7 +1,7 @@
 //! `railscope record`: a session into a file, without a screen.
 
 use super::headless;
-use super::signals::end_on_signals;
+use super::signals::{end_on_signals, outlive_file_size_limit};
 use crate::cli::RecordArgs;
 use crate::printable::{Printable, tell};
 use crate::session::{self, FrameSource, Recorded, RecordingStatus, Stop};
@@ -21,12 +21,13 @@ pub fn run(args: RecordArgs) -> anyhow::Result<ExitCode> {
     ensure!(common.record.is_none(), "--record: `record FILE` names its file already; leave the flag out");
     let stop = Stop::new();
     let source = session::open_stoppable(&common, None, stop.clone())?;
-    let recorded = Recorded::create(source, &args.file)?;
+    outlive_file_size_limit();
+    let recorded = Recorded::create_below(source, &args.file, args.max_size.unwrap_or(u64::MAX))?;
     let status = recorded.status();
     // the terminal may be gone; the recording goes on
     tell(opening(&recorded.session(), &status));
     end_on_signals(stop)?;
-    let played = play(recorded);
+    let played = play(recorded, &status);
     headless::tell_trouble(Some(&status));
     let summary = if common.json { as_json(&status).to_string() } else { closing(&status) };
     let _ = writeln!(std::io::stdout(), "{}", Printable(summary));
@@ -34,9 +35,9 @@ pub fn run(args: RecordArgs) -> anyhow::Result<ExitCode> {
     Ok(if status.trouble().is_some() { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
-/// Plays the source to its end and closes the file.
-fn play(mut source: impl FrameSource) -> anyhow::Result<()> {
-    while source.next_frame()?.is_some() {}
+/// Plays the source to its end, or until the file is full, and closes the file.
+fn play(mut source: impl FrameSource, status: &RecordingStatus) -> anyhow::Result<()> {
+    while source.next_frame()?.is_some() && !status.is_full() {}
     Ok(())
 }
 
@@ -60,7 +61,8 @@ fn closing(status: &RecordingStatus) -> String {
         1 => "1 frame".to_owned(),
         n => format!("{n} frames"),
     };
-    format!("{file}: {frames}, {} bytes; look at it with: railscope replay {file}", status.bytes())
+    let full = if status.is_full() { ", as large as --max-size lets it be" } else { "" };
+    format!("{file}: {frames}, {} bytes{full}; look at it with: railscope replay {file}", status.bytes())
 }
 
 fn as_json(status: &RecordingStatus) -> serde_json::Value {
@@ -71,6 +73,7 @@ fn as_json(status: &RecordingStatus) -> serde_json::Value {
         "file": status.path().to_string_lossy(),
         "frames": status.frames(),
         "bytes": status.bytes(),
+        "full": status.is_full(),
         "trouble": status.trouble(),
     })
 }

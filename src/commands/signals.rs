@@ -47,3 +47,14 @@ pub fn end_on_signals(stop: Stop) -> anyhow::Result<()> {
         .context("no thread for signals")?;
     Ok(())
 }
+
+/// From now on a file that may not grow beyond the limit of `ulimit -f` is an error of that file, as a full disk is,
+/// and no end of the program.
+///
+/// Source: setrlimit(2), `RLIMIT_FSIZE`.
+pub fn outlive_file_size_limit() {
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+    let _inside = runtime.enter();
+    // the handler stays for as long as the program runs; without one the session ends with its recording
+    let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
+}

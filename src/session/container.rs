@@ -82,6 +82,11 @@ pub(super) fn unpack(packed: &[u8]) -> Result<Vec<u8>, String> {
     zstd::bulk::decompress(packed, capacity).map_err(|e| e.to_string())
 }
 
+/// How long the seek table of so many zstd frames is.
+pub(super) fn seek_table_bytes(entries: u64) -> u64 {
+    SKIPPABLE_HEADER_BYTES + entries * ENTRY_BYTES + FOOTER_BYTES
+}
+
 /// The seek table as a skippable frame, to be put at the end of the file.
 pub(super) fn seek_table(entries: &[Entry]) -> Vec<u8> {
     let content = entries.len() as u64 * ENTRY_BYTES + FOOTER_BYTES;

@@ -4,7 +4,7 @@ use super::writer::{Lost, Writer};
 use super::{FrameSource, SourceError};
 use probes::model::{Frame, Session};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -44,6 +44,7 @@ pub struct RecordingStatus {
     frames: AtomicU64,
     lost: AtomicU64,
     bytes: AtomicU64,
+    is_full: AtomicBool,
     last_error: Mutex<Option<String>>,
 }
 
@@ -54,6 +55,7 @@ impl RecordingStatus {
             frames: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             bytes: AtomicU64::new(bytes),
+            is_full: AtomicBool::new(false),
             last_error: Mutex::new(None),
         }
     }
@@ -74,6 +76,12 @@ impl RecordingStatus {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether the file has the size that it was to have at most, and takes no more frames.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Relaxed)
     }
 
     /// What could not be kept and why, for people; `None` while all is well.
@@ -100,19 +108,29 @@ impl<S: FrameSource> Recorded<S> {
     ///
     /// The file exists already, or cannot be made.
     pub fn create(source: S, path: &Path) -> Result<Self, SourceError> {
+        Self::create_below(source, path, u64::MAX)
+    }
+
+    /// The same, into a file that is never larger than `most_bytes`; see [`RecordingStatus::is_full`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Recorded::create`].
+    pub fn create_below(source: S, path: &Path, most_bytes: u64) -> Result<Self, SourceError> {
         let session = source.session();
         let when_full = match session.simulated {
             Some(_) => WhenFull::Wait,
             None => WhenFull::LeaveOut,
         };
-        let writer = Writer::create(path, session)?;
+        let mut writer = Writer::create(path, session)?;
+        writer.limit(most_bytes);
         let status = Arc::new(RecordingStatus::new(path.to_owned(), writer.bytes()));
         let (to_writer, frames) = sync_channel(MOST_WAITING);
         let writer = std::thread::Builder::new()
             .name("recorder".into())
             .spawn({
                 let status = status.clone();
-                move || write(writer, &frames, &status)
+                move || write(writer, &frames, &status, most_bytes)
             })
             .map_err(|e| SourceError::Live(format!("no thread for the recorder: {e}")))?;
         Ok(Self { source, to_writer: Some(to_writer), writer: Some(writer), when_full, status })
@@ -193,20 +211,24 @@ fn cannot_go_on(error: &std::io::Error) -> String {
     use std::io::ErrorKind as Kind;
     let reason = super::cannot_write(error);
     match error.kind() {
-        Kind::StorageFull | Kind::QuotaExceeded => {
+        Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => {
             format!("{reason}; what was written so far can be replayed")
         }
         _ => reason,
     }
 }
 
-fn write(mut writer: Writer, frames: &Receiver<Arc<Frame>>, status: &RecordingStatus) {
+fn write(mut writer: Writer, frames: &Receiver<Arc<Frame>>, status: &RecordingStatus, most_bytes: u64) {
     let mut taken = 0;
     let mut lost = 0;
     let mut judge = |done: Result<(), Lost>, waiting: u64, writer: &Writer, taken: u64| {
         if let Err(Lost { frames, cause }) = done {
             lost += frames;
-            status.note(frames, cannot_go_on(&cause));
+            if cause.kind() == std::io::ErrorKind::FileTooLarge && most_bytes < u64::MAX {
+                status.is_full.store(true, Ordering::Relaxed);
+            } else {
+                status.note(frames, cannot_go_on(&cause));
+            }
         }
         status.frames.store(taken - lost - waiting, Ordering::Relaxed);
         status.bytes.store(writer.bytes(), Ordering::Relaxed);
@@ -260,7 +282,7 @@ mod tests {
         drop(to_writer);
         assert_eq!(status.trouble(), None);
         writer.take_file_away(&path);
-        write(writer, &frames, &status);
+        write(writer, &frames, &status, u64::MAX);
         let trouble = status.trouble().unwrap();
         assert!(
             trouble.contains("a.rsz: 15 frames are not in the recording: cannot be written: "),

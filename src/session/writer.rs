@@ -30,6 +30,8 @@ pub(super) struct Writer {
     /// Where it stands what each host is by now; `None` is the header.
     looks: Vec<Option<Look>>,
     open: Option<Open>,
+    /// Larger the file may not become, seek table included.
+    most_bytes: u64,
 }
 
 /// The block that is being filled.
@@ -69,6 +71,7 @@ impl Writer {
             bases: vec![Base::default(); session.hosts.len()],
             looks: vec![None; session.hosts.len()],
             open: None,
+            most_bytes: u64::MAX,
             session,
         };
         let header = Header::new(&writer.session).line();
@@ -78,6 +81,11 @@ impl Writer {
             refuse(&e)
         })?;
         Ok(writer)
+    }
+
+    /// Refuses, as too large, what would make the file larger than this, seek table included.
+    pub(super) fn limit(&mut self, most_bytes: u64) {
+        self.most_bytes = most_bytes;
     }
 
     /// Bytes on disk up to the last whole block; once finished, all of the file.
@@ -188,6 +196,13 @@ impl Writer {
 
     fn append(&mut self, text: &[u8]) -> io::Result<()> {
         let (packed, entry) = container::pack(text)?;
+        let ended =
+            self.end + packed.len() as u64 + container::seek_table_bytes(self.entries.len() as u64 + 1);
+        if ended > self.most_bytes {
+            // a smaller block after this one would leave a hole
+            self.most_bytes = 0;
+            return Err(io::Error::from(io::ErrorKind::FileTooLarge));
+        }
         self.file.write_all(&packed).map_err(|e| self.undo(e))?;
         self.end += packed.len() as u64;
         self.entries.push(entry);

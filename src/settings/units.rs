@@ -64,6 +64,27 @@ impl From<Period> for String {
     }
 }
 
+/// Bytes of a file: `500K`, `200M`, `2G`; powers of two. At least 64K, in which a header and a few blocks find room.
+///
+/// # Errors
+///
+/// The text is no size, or a smaller one.
+pub fn file_bytes(text: &str) -> Result<u64, String> {
+    const LEAST: u64 = 64 << 10;
+    let bad = || format!("`{text}` is no size; write 500K, 200M or 2G");
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..digits].parse().map_err(|_| bad())?;
+    let shift = match &text[digits..] {
+        "" => 0,
+        "K" | "k" => 10,
+        "M" | "m" => 20,
+        "G" | "g" => 30,
+        _ => return Err(bad()),
+    };
+    let bytes = number.checked_mul(1 << shift).ok_or_else(bad)?;
+    if bytes < LEAST { Err(format!("`{text}`: a recording needs 64K at least")) } else { Ok(bytes) }
+}
+
 /// A message size in bytes: `65536`, `64K`, `1M`; K and M are powers of two, as in perftest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Size(pub u64);

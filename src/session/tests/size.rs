@@ -1,6 +1,7 @@
 //! What a recording takes on disk.
 
 use super::{Listed, record, session};
+use crate::session::{FrameSource, Recorded, Replay};
 use probes::model::{Frame, Rail, RailFrame, Session, Topology};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -51,4 +52,21 @@ fn sixty_counters_cost_at_most_eighty_bytes_per_rail_and_sample() {
     let per_sample = bytes as f64 / 8.0 / 600.0;
     println!("{per_sample:.1} bytes per rail and sample");
     assert!(per_sample <= 80.0, "{per_sample:.1} bytes");
+}
+
+#[test]
+fn a_file_is_never_larger_than_it_may_be_and_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("full.rsz");
+    let most_bytes = 128 << 10;
+    let mut recorded = Recorded::create_below(sixty_counters(600), &path, most_bytes).unwrap();
+    let status = recorded.status();
+    while recorded.next_frame().unwrap().is_some() {}
+    let bytes = std::fs::metadata(&path).unwrap().len();
+    assert!(status.is_full() && status.trouble().is_none());
+    assert!(bytes <= most_bytes && bytes > most_bytes * 9 / 10, "{bytes} bytes");
+    let mut replay = Replay::open(&path).unwrap();
+    let kept = super::frames(&mut replay);
+    assert_eq!((replay.warning(), kept.len() as u64), (None, status.frames()));
+    assert!(kept.iter().map(|frame| frame.seq).eq(0..status.frames()), "no hole before the end");
 }

@@ -7,7 +7,7 @@ mod report;
 mod sweep;
 
 pub use diff::{DiffArgs, DiffFormat};
-pub use load::{Carrier, LoadArgs, LoadKnobs, LoadPreset, Op, ServeArgs, Spread};
+pub use load::{Carrier, LoadArgs, LoadKnobs, LoadPreset, Op, ServeArgs, ServeCarrier, Spread};
 pub use mask::MaskArgs;
 pub use report::{Format, ReportArgs};
 pub use sweep::{SweepArgs, SweepCarrier, SweepPreset};

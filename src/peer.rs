@@ -24,6 +24,7 @@ pub mod gpus;
 pub mod invitation;
 mod joining;
 pub mod link;
+pub mod lookout;
 pub mod matching;
 mod mending;
 pub mod message;

@@ -43,7 +43,7 @@ struct Server {
 
 impl Server {
     fn start(tree: &Path, flags: &[&str]) -> Self {
-        let flags = [&["--listen", "127.0.0.1:0"], flags].concat();
+        let flags = [&["--listen", "127.0.0.1:0", "--transport", "tcp"], flags].concat();
         let mut child = railscope("serve", &flags, tree).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let greeting: Vec<String> =
@@ -233,6 +233,27 @@ fn a_recording_says_why_rails_failed_as_the_live_run_did() {
     let recorded = Command::new(cargo_bin("railscope")).args(["report", "--format", "json", file]).output();
     let recorded: serde_json::Value = serde_json::from_str(&said(&recorded.unwrap()).0).unwrap();
     assert_eq!(recorded["load"]["failures"], live["load"]["failures"]);
+}
+
+#[test]
+fn a_server_without_a_verbs_library_ends_and_says_what_to_install() {
+    let here = tree(["0001", "0003"]);
+    // the loader stops at a library that is none
+    std::fs::write(here.path().join("libibverbs.so.1"), "").unwrap();
+    let mut serve = railscope("serve", &["--listen", "127.0.0.1:0", "--for", "5s"], here.path());
+    let output = serve.env("LD_LIBRARY_PATH", here.path()).output().unwrap();
+    let (_, told) = said(&output);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("install libibverbs1 and ibverbs-providers"), "{told}");
+    assert!(told.contains("`railscope serve --transport tcp` serves functional checks without it"), "{told}");
+}
+
+#[test]
+fn a_server_tells_at_once_that_a_rail_is_gone() {
+    let there = tree(["0002", "0004"]);
+    let mut server = Server::start(there.path(), &[]);
+    std::fs::remove_dir_all(there.path().join("sys/class/infiniband/mlx5_1")).unwrap();
+    assert!(server.line().starts_with("mlx5_1: the device is GONE"));
 }
 
 #[test]

@@ -14,6 +14,7 @@ Run it before `railscope load`; it prints the line to type on the other host:
   railscope serve --listen 10.0.0.2:9000           at this address alone
   railscope serve --max-clients 4 --token secret   up to 4 hosts that know the secret
   railscope serve --memory gpu:0                   data in the memory of a GPU
+  railscope serve --transport tcp                  where there is no RDMA: functional checks alone
   railscope serve --for 10m                        until then, or until Ctrl-C
 
 --root DIR is for trials with a stand-in verbs library: the tree names the rails, the library
@@ -45,6 +46,9 @@ pub struct ServeArgs {
     /// Address and port of the control connection
     #[arg(long, value_name = "ADDR:PORT", default_value_t = SocketAddr::from(([0, 0, 0, 0], DEFAULT_PORT)))]
     pub listen: SocketAddr,
+    /// What loads come over: verbs (RDMA, and those over TCP too), or tcp: those alone, where RDMA does not work
+    #[arg(long, value_enum, default_value_t, value_name = "NAME")]
+    pub transport: ServeCarrier,
     /// Memory that is offered: host, or gpu:N (NVIDIA, N as CUDA counts)
     #[arg(long, default_value_t, value_name = "MEMORY")]
     pub memory: Memory,
@@ -57,6 +61,16 @@ pub struct ServeArgs {
     /// Flags that most commands share.
     #[command(flatten)]
     pub common: Common,
+}
+
+/// What carries the bytes of the loads that are served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum ServeCarrier {
+    /// RDMA, and TCP where a client asks for that.
+    #[default]
+    Verbs,
+    /// TCP connections alone: no verbs library is needed.
+    Tcp,
 }
 
 /// What carries the bytes of a load.

@@ -50,6 +50,7 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
         .into_iter()
         .chain(of_preset)
         .chain(request::cold_words(&args.knobs))
+        .chain(connected.path_mtu())
         .chain(connected.pages())
         .chain(connected.crowding())
     {

@@ -1,6 +1,7 @@
 //! `railscope serve`: offers buffers on every rail for another host's `railscope load` to read.
 
-use crate::cli::ServeArgs;
+use crate::cli::{ServeArgs, ServeCarrier};
+use crate::peer::lookout::Lookout;
 use crate::peer::server::{Say, listen, serve};
 use crate::peer::signals::Signals;
 use crate::peer::{Door, End, invitation};
@@ -13,6 +14,9 @@ use std::sync::Arc;
 
 /// How long what still opens or closes devices may take at the end.
 const LET_GO: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// How often the rails are looked at; a read of a port's state is a command to its firmware.
+const LOOK_EVERY: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// Runs the command.
 ///
@@ -27,7 +31,8 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         ensure!(!given, "{flag}: `serve` measures nothing; use it with `railscope load` on the other host");
     }
     let door = Door::with_token(args.token.as_deref()).map_err(anyhow::Error::msg)?;
-    let (_, end) = End::of(&common, None)?;
+    let (root, end) = End::of(&common, None)?;
+    let known = devices(args.transport)?;
     let mut end = end.with_memory(args.memory)?;
     end.door = Door { max_clients: usize::from(args.max_clients), ..door };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -39,7 +44,7 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         let mut signals = Signals::catch();
         let listener = listen(args.listen).await?;
         let listening = listener.local_addr().context("the address that is listened on")?;
-        for line in greeting(&end, listening) {
+        for line in greeting(&end, listening, known.as_deref()) {
             say(&line);
         }
         let stopped = async {
@@ -48,8 +53,12 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
                 () = over(common.duration.map(|period| period.0)) => "the end of --for",
             }
         };
+        let lookout = Lookout::over(root, &end.offers);
         let tell: Say = Arc::new(say);
-        serve(listener, end, tell, stopped).await;
+        tokio::select! {
+            () = serve(listener, end, tell, stopped) => {}
+            () = keep_looking(lookout) => {}
+        }
         say("railscope serve: stopped");
         anyhow::Ok(())
     })?;
@@ -59,10 +68,10 @@ pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// What is offered, and what to type on the other host.
-fn greeting(end: &End, listening: std::net::SocketAddr) -> Vec<String> {
+fn greeting(end: &End, listening: std::net::SocketAddr, known: Option<&[String]>) -> Vec<String> {
     let mut lines = vec![format!("railscope serve: rails of {}:", end.me.host)];
     lines.extend(end.offers.iter().map(|offer| format!("  {offer}")));
-    lines.extend(without_rdma(end));
+    lines.extend(without_rdma(end, known));
     lines.extend(end.gpu.iter().map(|gpu| format!("data lie in the memory of {}", gpu.label())));
     lines.push("type on the other host:".to_owned());
     let netdevs: Vec<String> = end.offers.iter().filter_map(|offer| offer.netdev.clone()).collect();
@@ -80,12 +89,27 @@ fn greeting(end: &End, listening: std::net::SocketAddr) -> Vec<String> {
     lines
 }
 
-/// Rails that queue pairs cannot use, whatever sysfs says of them; over TCP they can be tried all the same.
-fn without_rdma(end: &End) -> Vec<String> {
+/// Devices that the verbs library lists; `None` where only loads over TCP are served, which need none.
+///
+/// # Errors
+///
+/// There is no verbs library: what to install.
+fn devices(carrier: ServeCarrier) -> anyhow::Result<Option<Vec<String>>> {
+    if carrier == ServeCarrier::Tcp {
+        return Ok(None);
+    }
+    let devices = Devices::list()
+        .context("no RDMA here; `railscope serve --transport tcp` serves functional checks without it")?;
+    Ok(Some(devices.names()))
+}
+
+/// What queue pairs cannot use, whatever sysfs says of it; over TCP it can be tried all the same.
+fn without_rdma(end: &End, known: Option<&[String]>) -> Vec<String> {
     const ONLY_TCP: &str = "only a load with --transport tcp can use";
-    let known = match Devices::list() {
-        Ok(devices) => devices.names(),
-        Err(why) => return vec![format!("NO RDMA HERE, {ONLY_TCP} these rails: {why}")],
+    let Some(known) = known else {
+        return vec![
+            "over TCP alone: functional checks, with `--transport tcp` at the other end too".to_owned(),
+        ];
     };
     let listed = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
     let strangers = end.offers.iter().filter(|offer| !known.contains(&offer.device));
@@ -98,6 +122,25 @@ fn without_rdma(end: &End) -> Vec<String> {
             )
         })
         .collect()
+}
+
+/// Says what becomes of the rails, for as long as the server runs.
+async fn keep_looking(mut lookout: Lookout) {
+    let mut look = tokio::time::interval(LOOK_EVERY);
+    look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        look.tick().await;
+        // a device that hangs in the kernel must not keep clients waiting for a sign of life
+        let looked = tokio::task::spawn_blocking(move || {
+            let lines = lookout.look();
+            (lookout, lines)
+        });
+        let Ok((again, lines)) = looked.await else { return std::future::pending().await };
+        lookout = again;
+        for line in lines {
+            say(&line);
+        }
+    }
 }
 
 /// Prints a line; stdout may be gone (closed pipe), and clients are served all the same.

@@ -3,7 +3,7 @@
 
 use super::diary::Diary;
 use super::error::PeerError;
-use super::link::{Link, printable};
+use super::link::{Link, printable, printable_name};
 use super::mending::Mending;
 use super::message::{Message, Progress};
 use super::party::{Done, Party};
@@ -195,15 +195,18 @@ impl Attendance {
         for (at, happening) in self.party.traffic.news() {
             match happening {
                 Happening::Failed(why) => {
-                    let is_mended = goes_on
-                        && self.party.mends()
-                        && self.party.traffic.workers().get(at).is_some_and(|worker| worker.operations > 0);
-                    let wait = is_mended.then(|| running.mending.failed(at, Instant::now())).flatten();
-                    match wait {
-                        Some(wait) => {
+                    let has_moved =
+                        self.party.traffic.workers().get(at).is_some_and(|worker| worker.operations > 0);
+                    let never = self.party.not_mended(has_moved);
+                    let wait = (goes_on && self.party.mends() && never.is_none())
+                        .then(|| running.mending.failed(at, Instant::now()))
+                        .flatten();
+                    match (wait, never.filter(|_| goes_on)) {
+                        (Some(wait), _) => {
                             (self.say)(&format!("{why}; it is tried again in {} s", wait.as_secs_f64()));
                         }
-                        None => (self.say)(&why),
+                        (None, Some(never)) => (self.say)(&format!("{why}; {never}")),
+                        (None, None) => (self.say)(&why),
                     }
                 }
                 Happening::AtRest(operations) => {
@@ -283,6 +286,14 @@ impl Attendance {
             let line = format!("{host}: {}", printable(line));
             (self.say)(&line);
             self.diary.note(None, &line);
+        }
+        for thread in progress.failed.iter().filter(|thread| !known(|p| &p.failed, thread)) {
+            if self.party.mends() {
+                (self.say)(&format!(
+                    "{host}: the direction of {} stays down until ours fails too: only then both are opened anew",
+                    printable_name(thread)
+                ));
+            }
         }
         self.there.set(progress);
     }

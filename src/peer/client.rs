@@ -72,6 +72,12 @@ impl Connected {
         }
     }
 
+    /// The path MTU that both ends agreed on, in one line; `None` where no queue pair is connected.
+    #[must_use]
+    pub fn path_mtu(&self) -> Option<String> {
+        path_mtu_words(&self.traffic.load().workers)
+    }
+
     /// That our threads have to share CPUs, in one line; `None` where each has its own.
     #[must_use]
     pub fn crowding(&self) -> Option<String> {
@@ -147,6 +153,19 @@ impl Drop for Connected {
     }
 }
 
+/// The path MTU of these threads' queue pairs, device by device where they differ.
+fn path_mtu_words(workers: &[Worker]) -> Option<String> {
+    let mut known: Vec<(&str, u32)> =
+        workers.iter().filter_map(|worker| Some((worker.device.as_str(), worker.path_mtu?))).collect();
+    known.dedup();
+    let (_, first) = *known.first()?;
+    if known.iter().all(|(_, mtu)| *mtu == first) {
+        return Some(format!("path MTU {first}, as agreed"));
+    }
+    let each: Vec<String> = known.iter().map(|(device, mtu)| format!("{device} {mtu}")).collect();
+    Some(format!("path MTU, as agreed: {}", each.join(", ")))
+}
+
 /// Connects to a `railscope serve` and its rails; returns when every queue pair is ready. `say` hears from another thread
 /// what happens to rails while the load runs: that they fail, are tried again, and come back.
 ///
@@ -206,5 +225,32 @@ pub fn connect(end: End, target: Target, params: Params, say: Say) -> Result<Con
         }),
         Ok(Err(error)) => Err(error),
         Err(_) => Err(PeerError::NoThread(std::io::Error::other("it ended without a word"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::path_mtu_words;
+    use probes::model::Worker;
+
+    #[test]
+    fn the_agreed_path_mtu_is_said_once_or_rail_by_rail() {
+        let worker = |(device, path_mtu): (&str, _)| Worker {
+            device: device.to_owned(),
+            path_mtu,
+            ..Worker::default()
+        };
+        let said = |each: &[(&str, Option<u32>)]| {
+            path_mtu_words(&each.iter().copied().map(worker).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            said(&[("a", Some(4096)), ("a", Some(4096)), ("b", Some(4096))]).as_deref(),
+            Some("path MTU 4096, as agreed")
+        );
+        assert_eq!(
+            said(&[("a", Some(4096)), ("b", Some(1024)), ("c", None)]).as_deref(),
+            Some("path MTU, as agreed: a 4096, b 1024")
+        );
+        assert_eq!(said(&[("a", None)]), None, "over TCP");
     }
 }

@@ -13,6 +13,9 @@ use tokio::time::{MissedTickBehavior, timeout};
 /// Messages that wait for their turn; more than any step of the protocol has.
 const QUEUE: usize = 2048;
 
+/// Most characters that are told of a sentence of the peer's: its errors with their cause and advice have room.
+const MOST_CHARS: usize = 500;
+
 /// How long things may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
@@ -187,7 +190,7 @@ impl Link {
 /// Words of the peer as they may stand in a terminal: one line, no control characters, bounded.
 #[must_use]
 pub fn printable(words: &str) -> String {
-    printable_most(words, 2000)
+    printable_most(words, MOST_CHARS)
 }
 
 /// A name that the peer has given to something, of itself or a rail: as [`printable`], and as short as names are.
@@ -197,7 +200,12 @@ pub fn printable_name(name: &str) -> String {
 }
 
 fn printable_most(words: &str, most: usize) -> String {
-    words.chars().map(|c| if c.is_control() { ' ' } else { c }).take(most).collect()
+    let mut kept: String = words.chars().map(|c| if c.is_control() { ' ' } else { c }).take(most).collect();
+    if words.chars().nth(most).is_some() {
+        kept.pop();
+        kept.push('…');
+    }
+    kept
 }
 
 /// Hands on what comes in, until the peer is gone or silent.
@@ -343,6 +351,7 @@ mod tests {
         let text = "mlx5_0: no\nmemory\x1b[2J".to_owned();
         write_message(&mut far, &Message::Error { text }, "near").await.unwrap();
         assert_eq!(link.next().await.unwrap_err().to_string(), "n2 says: mlx5_0: no memory [2J");
-        assert_eq!(printable(&"x".repeat(9000)).len(), 2000);
+        assert_eq!(printable(&"x".repeat(9000)).chars().count(), 500);
+        assert!(printable(&"x".repeat(501)).ends_with("xx…") && printable(&"x".repeat(500)).ends_with("xxx"));
     }
 }

@@ -88,6 +88,20 @@ impl Party {
         params.operations.is_none() && params.transport == Transport::Verbs && params.shape == Shape::PerRail
     }
 
+    /// Why a thread that failed is not opened anew; `None` where it may be, and of a striped load, whose failures say it.
+    pub fn not_mended(&self, has_moved: bool) -> Option<&'static str> {
+        let params = &self.plan.params;
+        if params.operations.is_some() {
+            Some("it is not tried again, as nobody would know how much of its count is left")
+        } else if params.transport == Transport::Tcp {
+            Some("it is not tried again, as that is what a functional check is to find")
+        } else if !has_moved {
+            Some("it is not tried again, as it never moved anything")
+        } else {
+            None
+        }
+    }
+
     /// How far this end is.
     pub fn progress(&self, seconds: f64) -> Progress {
         let frames = self.traffic.workers();
@@ -162,10 +176,9 @@ impl Party {
                 name()
             )),
             Some(found) if found.messages > 0 => Some(format!(
-                "{}: DATA_MISMATCH: {} messages in its buffer are not what {peer} wrote ({} words of 8 bytes)",
+                "{}: DATA_MISMATCH: {}",
                 name(),
-                found.messages,
-                found.words
+                found.in_words("its buffer", &format!("what {peer} wrote"))
             )),
             Some(_) => None,
         };

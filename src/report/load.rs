@@ -55,6 +55,9 @@ pub struct LoadBlock {
     pub leg: Option<u32>,
     /// Which legs carried the data then, by this host's counters.
     pub legs: Vec<LegOfLoad>,
+    /// Path MTU that both ends agreed on, bytes, the smallest over the rails; null where no queue pair was connected, and
+    /// in older sessions.
+    pub path_mtu: Option<u32>,
     /// Outstanding READs of a queue pair.
     pub read_depth: Option<u32>,
     /// Threads; null for a described load. Of a striped load each has a row in `threads` for each rail.
@@ -241,6 +244,7 @@ impl LoadBlock {
                 LoadTarget::Host => None,
                 LoadTarget::Gpu(name) => Some(name.clone()),
             },
+            path_mtu: load.path_mtu,
             read_depth: load.read_depth,
             workers: (load.origin == LoadOrigin::Ours).then(|| match load.batch {
                 None => newest.workers.len(),

@@ -293,6 +293,25 @@ fn a_rail_whose_load_was_stopped_by_an_error_does_not_look_well() {
 }
 
 #[test]
+fn the_pages_and_the_path_mtu_of_a_load_are_said() {
+    let mut report = loaded_report();
+    let mut said = |each: &[Option<u64>]| {
+        let load = report.load.as_mut().unwrap();
+        load.path_mtu = Some(1024);
+        load.threads = vec![load.threads[0].clone(); each.len()];
+        load.threads.iter_mut().zip(each).for_each(|(thread, bytes)| thread.page_bytes = *bytes);
+        report.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(
+        said(&[Some(4096)])
+            .contains(", path MTU 1024, READ depth 16, 1 thread, placed local, buffers in ordinary pages,")
+    );
+    assert!(said(&[Some(2 << 20), Some(2 << 20)]).contains("buffers in huge pages of 2 MiB,"));
+    assert!(said(&[Some(2 << 20), Some(4096)]).contains("1 of 2 buffers in huge pages of 2 MiB, the others"));
+    assert!(!said(&[None]).contains("pages"));
+}
+
+#[test]
 fn of_many_failures_the_first_are_told_and_the_rest_counted() {
     let mut report = loaded_report();
     let load = report.load.as_mut().unwrap();

@@ -6,6 +6,7 @@ use std::fmt::{self, Display, Formatter, Write};
 
 pub(super) mod facts;
 mod failures;
+mod pages;
 pub(super) mod table;
 pub(crate) mod wrap;
 

@@ -33,6 +33,7 @@ impl Totals {
         };
         let seen: Vec<Rail> =
             topology.rails_with_id().map(|(id, rail)| timeline.last_seen(id, rail)).collect();
+        let seen: Vec<Rail> = seen.iter().map(|rail| timeline.at_path_mtu(rail).into_owned()).collect();
         let ports = ceilings::own_ports(&seen);
         Self {
             rx_gb_per_s: total(RailSums::rx_gb_per_s),

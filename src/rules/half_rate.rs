@@ -51,7 +51,7 @@ fn judge(
     timeline: &Timeline,
     limits: &Limits,
 ) -> Option<Finding> {
-    let goodput = ceilings::line_goodput_gb_per_s(rail)?;
+    let goodput = ceilings::line_goodput_gb_per_s(&timeline.local().at_path_mtu(rail))?;
     let pcie = rail.pcie.as_ref().and_then(ceilings::path_payload_gb_per_s);
     if pcie.is_some_and(|pcie| pcie < PCIE_EXPLAINS_BELOW * goodput) || legs_are_read(id, timeline) {
         return None;
@@ -144,6 +144,18 @@ mod tests {
         let mut backup = bonded("mlx5_bond_3");
         backup.bond.as_mut().unwrap().mode = Some("active-backup".into());
         assert_eq!(named(&at(backup, &Traffic::loaded(&[25.1]))), Vec::<String>::new());
+    }
+
+    #[test]
+    fn half_is_half_of_what_goes_at_the_path_mtu_of_the_load() {
+        // of 49.0 GB/s at 4096 bytes 37.9 are left at 256
+        let load = |path_mtu| Some(Load { path_mtu, ..described(LoadOp::Read) });
+        let at_half = |path_mtu, gb| {
+            let traffic = Traffic { load: load(path_mtu), ..Traffic::loaded(&[gb]) };
+            at(bonded("mlx5_bond_3"), &traffic).len()
+        };
+        assert_eq!((at_half(None, 19.4), at_half(Some(256), 19.4)), (0, 1));
+        assert_eq!((at_half(None, 25.1), at_half(Some(256), 25.1)), (1, 0));
     }
 
     #[test]

@@ -36,7 +36,7 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
         let Some(raw) = ceilings::line_raw_gb_per_s(&rail) else { continue };
         if gb > ABOVE * raw {
             found.extend(above(&rail, gb, raw));
-        } else if let Some(line) = ceilings::line_goodput_gb_per_s(&rail)
+        } else if let Some(line) = ceilings::line_goodput_gb_per_s(&timeline.local().at_path_mtu(&rail))
             && gb >= limits.line_share * line
         {
             full.push((rail, gb, line));

@@ -1,8 +1,9 @@
 //! What bounds a rail in this session: what the survey tells, and the READ window of our load.
 
 use super::HostTimeline;
-use crate::ceilings::{Ceilings, line_goodput_under_gb_per_s};
+use crate::ceilings::{Ceilings, line_goodput_under_gb_per_s, with_path_mtu_of};
 use probes::model::{LoadOp, Rail, RailId};
+use std::borrow::Cow;
 
 impl HostTimeline {
     /// Upper bounds of a rail, the READ window of our load among them where its round trip was measured. While our load
@@ -21,6 +22,16 @@ impl HostTimeline {
         let is_driven = frame.workers.iter().any(|did| did.rail == Some(id));
         let load = frame.load.as_deref().filter(|_| is_driven)?;
         line_goodput_under_gb_per_s(rail, load)
+    }
+
+    /// The rail with the path MTU that the ends of the newest load on it agreed on, which may be less than the port's.
+    #[must_use]
+    pub fn at_path_mtu<'a>(&self, rail: &'a Rail) -> Cow<'a, Rail> {
+        let loads = self.frames().rev().filter_map(|frame| frame.load.as_deref());
+        match loads.into_iter().find(|load| load.drives(&rail.device)) {
+            Some(load) => with_path_mtu_of(rail, load),
+            None => Cow::Borrowed(rail),
+        }
     }
 
     /// The fastest READ that our load made on the rail before it began, one at a time, nanoseconds; `None` where none

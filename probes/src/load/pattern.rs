@@ -77,6 +77,19 @@ pub struct Wrong {
     pub words: u64,
 }
 
+impl Wrong {
+    /// `2 messages in the buffer are not what the peer holds (1024 words of 8 bytes)`.
+    #[must_use]
+    pub fn in_words(self, place: &str, wanted: &str) -> String {
+        let (messages, are) = match self.messages {
+            1 => ("1 message".to_owned(), "is"),
+            several => (format!("{several} messages"), "are"),
+        };
+        let words = if self.words == 1 { "1 word".to_owned() } else { format!("{} words", self.words) };
+        format!("{messages} in {place} {are} not {wanted} ({words} of 8 bytes)")
+    }
+}
+
 /// Compares memory that data went to with what their source holds, over the places that were filled. `operations` are the
 /// good operations of each queue pair.
 ///

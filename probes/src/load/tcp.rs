@@ -154,8 +154,9 @@ impl Thread {
 
     fn last_words(&self, end: Result<(), LoadError>, wrong_messages: u64) -> WorkerPhase {
         if wrong_messages > 0 {
+            let messages = if wrong_messages == 1 { "message" } else { "messages" };
             let text = format!(
-                "{}: {wrong_messages} messages over TCP arrived with other data than were sent",
+                "{}: {wrong_messages} {messages} over TCP arrived with other data than were sent",
                 self.worker.device
             );
             self.worker.report([("DATA_MISMATCH".to_owned(), wrong_messages)], text);

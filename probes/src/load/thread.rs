@@ -276,16 +276,16 @@ impl Thread {
             let text = self.worker.unit.name(LoadError::Other(text)).to_string();
             self.worker.report([], text);
         };
-        let (wrong, what) = match (self.params.op, local) {
+        let (wrong, (place, wanted)) = match (self.params.op, local) {
             (LoadOp::Read, Some(local)) => {
                 match pattern::wrong(local.buffer(), layout, size_bytes, operations) {
-                    Ok(wrong) => (wrong, "the buffer are not what the peer holds"),
+                    Ok(wrong) => (wrong, ("the buffer", "what the peer holds")),
                     Err(error) => return not_checked(&error.to_string()),
                 }
             }
             (LoadOp::Write, _) if operations.iter().all(|count| *count == 0) => return,
             (LoadOp::Write, _) => match verdict {
-                Verdict::Found(wrong) => (wrong, "the peer's buffer are not what was written"),
+                Verdict::Found(wrong) => (wrong, ("the peer's buffer", "what was written")),
                 Verdict::NotWanted => return,
                 Verdict::NotLooked => return not_checked("the peer did not look at what was written"),
                 Verdict::Late => {
@@ -303,8 +303,9 @@ impl Thread {
                 LoadOp::Write => "WRITEs",
             };
             let text = format!(
-                "{}: {} messages in {what} ({} words of 8 bytes): {op} completed without their data",
-                self.worker.device, wrong.messages, wrong.words
+                "{}: {}: {op} completed without their data",
+                self.worker.device,
+                wrong.in_words(place, wanted)
             );
             let text = self.worker.unit.name(LoadError::Other(text)).to_string();
             self.worker.report([("DATA_MISMATCH".to_owned(), wrong.messages)], text);

@@ -2,7 +2,7 @@
 
 use super::super::{HostBlock, LatencyRow, LoadBlock, PerfRow, Report};
 use super::wrap::Wrapped;
-use super::{MOST_LISTED, failures};
+use super::{MOST_LISTED, failures, pages};
 use probes::model::{Gap, LoadOp, LoadOrigin, PERF_GROUPS, WorkerPhase};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Formatter};
@@ -128,9 +128,11 @@ pub(in crate::report) fn of_load(load: &LoadBlock) -> String {
         1 => "a completion for each".into(),
         several => format!("a completion for {several}"),
     }));
+    parts.extend(load.path_mtu.map(|mtu| format!("path MTU {mtu}")));
     parts.extend(load.read_depth.map(|depth| format!("READ depth {depth}")));
     parts.extend(load.workers.map(|n| if n == 1 { "1 thread".into() } else { format!("{n} threads") }));
     parts.extend(load.place.as_ref().map(|place| format!("placed {place}")));
+    parts.extend(pages::of(load));
     if load.origin == LoadOrigin::Ours {
         parts.push(if load.errors.is_empty() { "no errors".into() } else { errors(&load.errors) });
         parts.extend(times_back(load.restarts));

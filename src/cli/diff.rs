@@ -9,7 +9,8 @@ const DIFF_HELP: &str = r#"Before and after a change, on one node:
   railscope load n2 --for 30s --record after.rsz
   railscope diff before.rsz after.rsz
 
-A and B are session files, folders with a copied tree (`capture`), or topology files of hwloc or NCCL (.xml).
+A and B are session files, folders with a copied tree (`capture`), or topology files of hwloc or NCCL (.xml). Of a session
+that has both ends of a load, the end that recorded it is compared.
 
 A rail's rate is the mean of its whole seconds under load, warm-up left out; of railscope's own load the payload, of one
 that is described beside a tree what the NIC counted. Its standard error is the standard deviation of those seconds over

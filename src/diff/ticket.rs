@@ -58,10 +58,10 @@ fn changed(f: &mut Formatter<'_>, heading: &str, list: &[Changed]) -> fmt::Resul
     writeln!(f, "\n#### {heading}\n")?;
     for one in list {
         let severity = crate::report::severity_word(one.severity);
+        let devices = cell(&one.devices.join(", "));
         if one.severity == Severity::Info {
-            writeln!(f, "- {severity} `{}`: {}", one.code, prose(&one.message))?;
+            writeln!(f, "- {severity} `{}` on {devices}", one.code)?;
         } else {
-            let devices = cell(&one.devices.join(", "));
             writeln!(f, "- **{severity}** `{}` on {devices}: {}", one.code, prose(&one.message))?;
         }
     }

@@ -58,6 +58,13 @@ fn circumstances(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
             for leg in &load.legs {
                 writeln!(f, "  - {}", prose(&leg.to_string()))?;
             }
+            for failure in load.failures.iter().take(MOST_LISTED) {
+                writeln!(f, "  - {:.1} s: {}", failure.at_s, prose(&failure.text))?;
+            }
+            match load.failures.len().saturating_sub(MOST_LISTED) as u64 + load.more_failures {
+                0 => {}
+                more => writeln!(f, "  - and {more} more failures: `--format json` has the first hundred")?,
+            }
             if let Some(why) = &load.ended {
                 writeln!(f, "  - it ended before its time: {}", prose(why))?;
             }
@@ -238,7 +245,8 @@ fn events(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
     }
     writeln!(f, "\n#### What happened\n")?;
     for event in report.events.iter().take(MOST_LISTED) {
-        writeln!(f, "- {:.1} s: {} {}", event.at_s, cell(&event.device), cell(&event.what))?;
+        let text = event.text.as_deref().map_or(String::new(), |text| format!(": {}", prose(text)));
+        writeln!(f, "- {:.1} s: {} {}{text}", event.at_s, cell(&event.device), cell(&event.what))?;
     }
     more(f, report.events.len())
 }

@@ -94,12 +94,14 @@ fn row(area: &Area, report: &Report, rail: &RailRow, figure: Figure, (scale, mid
     if let Some((lowest, _)) = rail.ceilings_gb_per_s.lowest() {
         area.draw(&Rectangle::new([(FROM, upper), (x(lowest), lower)], ROOM.filled()))?;
     }
-    let codes: Vec<&str> = report
+    let mut codes: Vec<&str> = report
         .findings
         .iter()
         .filter(|finding| finding.severity > Severity::Info && finding.devices.contains(&rail.device))
         .map(|finding| &*finding.code)
         .collect();
+    // that it is slower than others is seen; why it is stands first
+    codes.sort_by_key(|code| matches!(*code, "rail-imbalance" | "slow-unexplained"));
     let rate = figure.of_rail(rail);
     if let Some(rate) = rate {
         let colour = if codes.is_empty() { FINE } else { SUSPECT };

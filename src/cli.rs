@@ -1,11 +1,13 @@
 //! The command line: what can be typed, and the help that says so.
 
+mod diagnose;
 mod diff;
 mod load;
 mod mask;
 mod report;
 mod sweep;
 
+pub use diagnose::{DiagnoseArgs, DiagnoseCarrier, DiagnoseFormat};
 pub use diff::{DiffArgs, DiffFormat};
 pub use load::{Carrier, LoadArgs, LoadKnobs, LoadPreset, Op, ServeArgs, ServeCarrier, Spread};
 pub use mask::MaskArgs;
@@ -57,6 +59,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Judge a session file and print the report
     Report(ReportArgs),
+    /// Load the rails one by one, together and otherwise, and say which of seven causes makes one slow
+    Diagnose(DiagnoseArgs),
     /// Where the users of the rails are, or a command it starts, held against numactl, and what mends it
     Pins(PinsArgs),
     /// What a finding code or a word of the trade means: when it fires, its limits, what to do

@@ -2,6 +2,7 @@
 pub mod capture;
 pub mod check;
 pub mod demo;
+pub mod diagnose;
 pub mod diff;
 pub mod explain;
 pub mod export;

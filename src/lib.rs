@@ -22,6 +22,7 @@ pub mod ceilings;
 pub mod cli;
 pub mod commands;
 pub mod diff;
+pub mod experiments;
 pub mod export;
 pub mod hangup;
 pub mod outline;

@@ -19,6 +19,7 @@ fn main() -> ExitCode {
         Command::Record(args) => commands::record::run(args),
         Command::Replay(args) => commands::replay::run(args),
         Command::Report(args) => commands::report::run(args),
+        Command::Diagnose(args) => commands::diagnose::run(&args),
         Command::Pins(args) => commands::pins::run(args),
         Command::Explain(args) => commands::explain::run(&args),
         Command::Diff(args) => commands::diff::run(&args),

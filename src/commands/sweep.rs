@@ -1,6 +1,6 @@
 //! `railscope sweep`: one point after the other against one `railscope serve`.
 
-mod measuring;
+pub(super) mod measuring;
 mod progress;
 mod simulation;
 

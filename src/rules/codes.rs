@@ -1,8 +1,11 @@
 //! The words that findings carry, and what was meant by a word that is none.
 
-/// Every code that a finding may carry.
+/// Codes that no rule finds, since only an experiment shows them.
+const OF_EXPERIMENTS: [&str; 2] = ["cpu-bound", "memory-bound"];
+
+/// Every code that a finding, or the verdict of an experiment, may carry.
 pub fn codes() -> impl Iterator<Item = &'static str> {
-    super::ALL.iter().flat_map(|rule| rule.codes.iter().copied())
+    super::ALL.iter().flat_map(|rule| rule.codes.iter().copied()).chain(OF_EXPERIMENTS)
 }
 
 /// A word that is no finding code.

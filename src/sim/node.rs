@@ -1,6 +1,6 @@
 //! The simulated node: two sockets, eight bonds of two 200 Gb/s legs, PCIe Gen5 x16.
 
-use super::scenario::{Fault, Scenario};
+use super::scenario::{DEVICE, Fault, Scenario};
 use probes::model::{
     Bond, CpuSet, Gid, GidChoice, GidType, Hop, Host, Leg, LinkLayer, NumaNode, PciePath, Rail, Topology,
 };
@@ -97,7 +97,7 @@ fn rail(bond: u32, fault: Option<Fault>) -> Rail {
     let node = u32::from(bus >= 0x80);
     let netdev = format!("bond{bond}");
     Rail {
-        device: format!("mlx5_bond_{bond}"),
+        device: format!("{DEVICE}{bond}"),
         port: 1,
         netdev: Some(netdev.clone()),
         driver: Some("mlx5_core".into()),

@@ -1,6 +1,12 @@
 //! What is wrong with which rail.
 
 use anyhow::bail;
+use probes::model::{Rail, Topology};
+
+/// How the devices of the simulated node begin; a number follows.
+pub(super) const DEVICE: &str = "mlx5_bond_";
+/// What the path between two sockets leaves one card, GB/s.
+pub(super) const FAR_GB_PER_S: f64 = 34.0;
 
 /// A simulated situation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +93,17 @@ impl Scenario {
         Self::ALL.map(Self::name).join(", ")
     }
 
+    /// The node as a survey would find it.
+    #[must_use]
+    pub fn topology(self) -> Topology {
+        super::node::topology(self)
+    }
+
+    /// What holds back this rail of the node.
+    pub(super) fn fault_of(self, rail: &Rail) -> Option<Fault> {
+        self.fault(rail.device.strip_prefix(DEVICE)?.parse().ok()?)
+    }
+
     /// What holds back the bond with this number.
     pub(super) fn fault(self, bond: u32) -> Option<Fault> {
         match (self, bond) {
@@ -103,17 +120,16 @@ impl Scenario {
 }
 
 impl Fault {
-    /// Payload that the rail gets at most besides what its wire and its PCIe path let through, GB/s; figures of the
-    /// simulator's own, since no topology tells them.
-    pub(super) fn most_gb_per_s(self) -> Option<f64> {
+    /// Payload that the rail gets at most besides what its wire and its PCIe path let through, GB/s, where so many rails
+    /// with the same fault are loaded; figures of the simulator's own, since no topology tells them.
+    pub(super) fn most_gb_per_s(self, loaded: usize) -> Option<f64> {
         match self {
-            // what the path between two sockets leaves one card
-            Self::FarNode => Some(34.0),
+            Self::FarNode => Some(FAR_GB_PER_S),
             Self::Congested => Some(31.0),
             // 128 GB/s for four rails
             Self::Memory => Some(32.0),
-            // half of a Gen5 x16 link with packets of 256 bytes
-            Self::SharedUplink => Some(28.8),
+            // a Gen5 x16 link with packets of 256 bytes
+            Self::SharedUplink => Some(57.6 / loaded.max(1) as f64),
             Self::OneLeg | Self::HalfWidth | Self::Gen4Slot => None,
         }
     }

@@ -2,8 +2,8 @@
 
 use super::Scenario;
 use super::scenario::Fault;
-use super::traffic::has_a_bound;
-use probes::load::{Memory, Params, Shape, Unit, WorkingSet};
+use super::traffic::{Trial, has_a_bound};
+use probes::load::{Memory, Params, Place, Shape, Unit, WorkingSet};
 use probes::model::{Load, LoadOp, LoadOrigin, LoadTarget, PERF_GROUPS, Rail, RailId, Topology, Worker};
 use std::time::Duration;
 
@@ -24,8 +24,14 @@ pub struct Setup {
     pub depth: u32,
     /// READs outstanding per queue pair; `None`: as many as the device can.
     pub read_depth: Option<u32>,
-    /// Placement in words.
-    pub place: String,
+    /// Placement.
+    pub place: Place,
+    /// Whether threads go where the scenario has them, and not where they were told to.
+    pub misplaced: bool,
+    /// Leg of each bond that the sender was told to use, from 1; `None`: queue pairs take the legs in turn.
+    pub leg: Option<u32>,
+    /// Whether the load goes over memory that is in no cache.
+    pub is_cold: bool,
     /// Time at the start that is not measured.
     pub warmup: Duration,
     /// Time in all, or of a load of the user's, time that is measured; `None` until stopped.
@@ -51,7 +57,10 @@ impl Setup {
             size_bytes: params.size_bytes,
             depth: params.depth,
             read_depth: params.read_depth,
-            place: params.place.to_string(),
+            place: params.place.clone(),
+            misplaced: false,
+            leg: params.leg,
+            is_cold: params.working_set != WorkingSet::Hot,
             warmup: Duration::try_from_secs_f64(params.warmup_s).unwrap_or_default(),
             duration,
         }
@@ -130,6 +139,36 @@ impl Setup {
         self.scenario.map_or("ceilings", Scenario::name)
     }
 
+    /// Nodes of a rail's threads and of its buffers.
+    fn nodes(&self, topology: &Topology, rail: &Rail) -> (Option<u32>, Option<u32>) {
+        let fault = self.scenario.and_then(|scenario| scenario.fault_of(rail));
+        match (&self.place, fault) {
+            (Place::Nodes { cpu, mem }, _) => (Some(*cpu), Some(*mem)),
+            // what the user's own threads would do there
+            (_, Some(Fault::FarNode)) if self.misplaced => {
+                let far =
+                    topology.numa.iter().map(|node| node.node).find(|node| Some(*node) != rail.numa_node);
+                (far, far)
+            }
+            _ => (rail.numa_node, rail.numa_node),
+        }
+    }
+
+    /// What is special about the load of this rail.
+    pub(super) fn trial(&self, topology: &Topology, rail: &Rail) -> Trial {
+        let fault_of = |rail: &Rail| self.scenario.and_then(|scenario| scenario.fault_of(rail));
+        let (cpu, memory) = self.nodes(topology, rail);
+        let is_far = (cpu, memory) != (rail.numa_node, rail.numa_node);
+        let fault = fault_of(rail).filter(|fault| *fault != Fault::FarNode || is_far);
+        Trial {
+            fault,
+            loaded: topology.rails.iter().filter(|other| fault_of(other) == fault).count(),
+            leg: self.leg,
+            is_far,
+            is_cold: self.is_cold,
+        }
+    }
+
     /// Queue pairs of each thread of a rail.
     pub(super) fn shares(&self) -> Vec<u32> {
         let params = Params { qps: self.qps, workers: self.workers, ..Params::default() };
@@ -155,19 +194,17 @@ impl Setup {
             device_depth(rail).into_iter().chain(asked).min()
         };
         let shares = &self.shares();
-        let workers = (1..).zip(&topology.rails).flat_map(|(bond, rail)| {
-            let is_far = self.scenario.and_then(|scenario| scenario.fault(bond)) == Some(Fault::FarNode);
-            let (cpus, node) =
-                match topology.numa.iter().find(|node| is_far && Some(node.node) != rail.numa_node) {
-                    Some(far) => (far.cpus.clone(), Some(far.node)),
-                    None => (rail.local_cpus.clone(), rail.numa_node),
-                };
+        let workers = topology.rails.iter().flat_map(|rail| {
+            let (cpu_node, buffer_node) = self.nodes(topology, rail);
+            let of_node = |node: u32| topology.node(node).and_then(|node| node.cpus.clone());
+            let cpus =
+                if cpu_node == rail.numa_node { rail.local_cpus.clone() } else { cpu_node.and_then(of_node) };
             (1..).zip(shares).map(move |(number, qps)| Worker {
                 device: rail.device.clone(),
                 number: (shares.len() > 1).then_some(number),
                 qps: (shares.len() > 1).then_some(*qps),
                 cpus: cpus.clone(),
-                buffer_node: node,
+                buffer_node,
                 read_depth: depth(rail),
                 ..Worker::default()
             })
@@ -184,7 +221,8 @@ impl Setup {
             depth: Some(self.depth),
             read_depth: topology.rails.iter().filter_map(depth).min(),
             device_read_depth: topology.rails.iter().filter_map(device_depth).min(),
-            place: Some(self.place.clone()),
+            place: Some(self.place.to_string()),
+            leg: self.leg,
             duration_s: self.duration.map(|duration| duration.as_secs_f64()),
             warmup_s: Some(self.warmup.as_secs_f64()),
             workers: workers.collect(),

@@ -92,7 +92,7 @@ impl Simulated {
         duration: Option<Duration>,
     ) -> anyhow::Result<Self> {
         let scenario = Scenario::named(scenario)?;
-        let setup = Setup { scenario: Some(scenario), duration, ..Setup::default() };
+        let setup = Setup { scenario: Some(scenario), misplaced: true, duration, ..Setup::default() };
         Self::with(node::topology(scenario), &setup, seed, interval, pace)
     }
 
@@ -150,12 +150,13 @@ impl Simulated {
         let session = self.session.clone();
         let shares = setup.shares();
         let warmup_ns = nanoseconds(setup.warmup);
-        for (number, rail) in (1..).zip(&session.topology().rails) {
-            let fault = setup.scenario.and_then(|scenario| scenario.fault(number));
+        for (number, rail) in (1_u32..).zip(&session.topology().rails) {
+            let trial = setup.trial(session.topology(), rail);
+            let fault = trial.fault;
             let mut before_bytes = None;
             let mut units = Vec::new();
             for (worker, rates) in
-                (0..).zip(traffic::leg_rates_gb_per_s(rail, setup.size_bytes, &shares, fault))
+                (0..).zip(traffic::leg_rates_gb_per_s(rail, setup.size_bytes, &shares, trial))
             {
                 let nic = Arc::new(Nic { legs: rates.iter().map(|_| NicLeg::default()).collect() });
                 let counts = Arc::new(Counts::default());

@@ -24,7 +24,7 @@ const GRACE: Duration = Duration::from_secs(10);
 const AT_REST: Duration = Duration::from_mins(1);
 
 /// Where all points are measured.
-pub(super) trait Bench {
+pub(in crate::commands) trait Bench {
     /// One load, sampled at both ends of the window; `None` when it was told to stop meanwhile.
     ///
     /// # Errors
@@ -34,7 +34,7 @@ pub(super) trait Bench {
 }
 
 /// The rails of this host and those of a peer.
-pub(super) struct Peer {
+pub(in crate::commands) struct Peer {
     root: Root,
     end: End,
     target: Target,
@@ -45,18 +45,18 @@ pub(super) struct Peer {
 }
 
 /// What one load gave.
-pub(super) struct Measured {
+pub(in crate::commands) struct Measured {
     /// This host, with the counters that the frames have.
-    pub(super) topology: Topology,
-    pub(super) from: Frame,
-    pub(super) to: Frame,
+    pub(in crate::commands) topology: Topology,
+    pub(in crate::commands) from: Frame,
+    pub(in crate::commands) to: Frame,
     /// What the threads had counted when all were at rest and their data checked.
-    pub(super) last: Vec<WorkerFrame>,
-    pub(super) here: String,
+    pub(in crate::commands) last: Vec<WorkerFrame>,
+    pub(in crate::commands) here: String,
     /// `None` in a simulation.
-    pub(super) peer: Option<String>,
-    pub(super) perftest: Vec<String>,
-    pub(super) failures: Vec<String>,
+    pub(in crate::commands) peer: Option<String>,
+    pub(in crate::commands) perftest: Vec<String>,
+    pub(in crate::commands) failures: Vec<String>,
 }
 
 impl Peer {
@@ -65,12 +65,50 @@ impl Peer {
     /// # Errors
     ///
     /// As [`request::target`] and [`End::of`].
-    pub(super) fn new(knobs: &LoadKnobs, common: &Common, stop: Stop) -> anyhow::Result<Self> {
+    pub(in crate::commands) fn new(knobs: &LoadKnobs, common: &Common, stop: Stop) -> anyhow::Result<Self> {
         let target = request::target(knobs).map_err(anyhow::Error::msg)?;
-        let (root, end) = End::of(common, knobs.gid_index)?;
-        let mut end = end.with_memory(knobs.memory)?;
-        end.door = Door::with_token(knobs.token.as_deref()).map_err(anyhow::Error::msg)?;
-        Ok(Self { root, end, target, stop, introduced: Cell::new(false) })
+        let door = Door::with_token(knobs.token.as_deref()).map_err(anyhow::Error::msg)?;
+        let this = Self::of(target, door, knobs.gid_index, common, stop)?;
+        Ok(Self { end: this.end.with_memory(knobs.memory)?, ..this })
+    }
+
+    /// This peer, behind this door, and the rails of `--rails`.
+    ///
+    /// # Errors
+    ///
+    /// As [`End::of`].
+    pub(in crate::commands) fn of(
+        target: Target,
+        door: Door,
+        gid_index: Option<u32>,
+        common: &Common,
+        stop: Stop,
+    ) -> anyhow::Result<Self> {
+        let (root, end) = End::of(common, gid_index)?;
+        Ok(Self { root, end: End { door, ..end }, target, stop, introduced: Cell::new(false) })
+    }
+
+    /// This host, with the rails that the flags name.
+    pub(in crate::commands) fn topology(&self) -> &Topology {
+        &self.end.topology
+    }
+
+    /// Rails that can be loaded.
+    pub(in crate::commands) fn devices(&self) -> Vec<String> {
+        self.end.offers.iter().map(|offer| offer.device.clone()).collect()
+    }
+
+    /// The same with these rails only, and nothing more to say of who is who.
+    pub(in crate::commands) fn only(&self, rails: &[String]) -> Self {
+        let mut end = self.end.clone();
+        end.offers.retain(|offer| rails.contains(&offer.device));
+        Self {
+            root: self.root.clone(),
+            end,
+            target: self.target.clone(),
+            stop: self.stop.clone(),
+            introduced: Cell::new(true),
+        }
     }
 
     /// The first sample when all rails are in their measured time, the second when the window is over.

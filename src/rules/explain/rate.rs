@@ -92,6 +92,27 @@ pub(super) const CODES: &[Explanation] = &[
         source: "IBTA 1.4, 9.7.5.1",
     },
     Explanation {
+        code: "cpu-bound",
+        severity: "info",
+        means: "The thread that posts and polls is the limit, not the wire.",
+        fires: "`railscope diagnose`: with twice the threads the rail does more than 10 % more, and fewer than 5 % of polls \
+                found nothing.",
+        silent: "Without an experiment: a busy thread alone proves nothing, since polling is always busy.",
+        mend: "More threads (`--workers`), larger messages, fewer completions (`--cq-mod`), a CPU that is not shared.",
+        source: "arithmetic",
+    },
+    Explanation {
+        code: "memory-bound",
+        severity: "info",
+        means: "Host memory takes, or gives, less than the wire: the caches hide it until the data no longer fit.",
+        fires: "`railscope diagnose`: over 1 GiB of memory the rail is more than 10 % slower than over memory in the caches, \
+                or this host sent pauses meanwhile.",
+        silent: "Without an experiment.",
+        mend: "Spread buffers over the channels of the rail's node, use huge pages, keep other users of that memory off; look \
+               at DIMM population and at `numastat`.",
+        source: "IEEE 802.1Qbb (pauses); arithmetic",
+    },
+    Explanation {
         code: "gpu-link-limit",
         severity: "info",
         means: "All data go to, or come from, one GPU, and its PCIe link is the limit of all rails together.",

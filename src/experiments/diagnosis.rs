@@ -1,0 +1,191 @@
+//! The verdict on each rail.
+
+use super::hypotheses::{Answer, Case, Hypothesis};
+use super::plan::{Kind, control};
+use super::{Seen, Step};
+use crate::ceilings::Ceilings;
+use crate::rules::Limits;
+use probes::model::{Rail, Topology};
+use serde::Serialize;
+
+/// Name and version of the JSON form.
+pub const SCHEMA: &str = "railscope.diagnosis/1";
+
+/// Ceilings closer than this are the same.
+const SAME_CEILING: f64 = 0.02;
+
+/// The order in which causes are named where several hold: what was seen directly before what was inferred.
+const FIRST: [&str; 7] = ["H3", "H1", "H2", "H6", "H5", "H7", "H4"];
+
+/// What the experiments amount to. Serialized it is the JSON form, displayed the text for people.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Diagnosis {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Program and version.
+    pub generated_by: &'static str,
+    /// This host.
+    pub hostname: Option<String>,
+    /// The other one; null in a simulation.
+    pub peer: Option<String>,
+    /// What the figures are not: `simulated`, `loopback, not fabric`; null of figures of the fabric.
+    pub caveat: Option<String>,
+    /// How the rails were loaded, in words.
+    pub load: String,
+    /// Time that all of it took.
+    pub took_s: f64,
+    /// Whether it was ended before all experiments were made.
+    pub cut_short: bool,
+    /// Rails, slow ones first.
+    pub rails: Vec<RailDiagnosis>,
+    /// Every load and what it showed.
+    pub experiments: Vec<Seen>,
+}
+
+/// One rail.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RailDiagnosis {
+    /// RDMA device.
+    pub device: String,
+    /// What it does by itself, GB/s of payload.
+    pub alone_gb_per_s: Option<f64>,
+    /// What it does while all are loaded.
+    pub together_gb_per_s: Option<f64>,
+    /// Its lowest known ceiling, the READ window left out.
+    pub ceiling_gb_per_s: Option<f64>,
+    /// Whether it is slow: below what it could do, or below its like.
+    pub slow: bool,
+    /// Why it counts as slow; empty where it does not.
+    pub slow_because: String,
+    /// Whether it is the healthy rail beside which the slow ones were judged.
+    pub control: bool,
+    /// The cause: a finding code; `slow-unexplained` where none was proven; null of a rail that is not slow.
+    pub cause: Option<&'static str>,
+    /// The table; empty of a rail that is not slow.
+    pub hypotheses: Vec<Hypothesis>,
+    /// What placement costs on the healthy rail; null of any other.
+    pub placement: Option<String>,
+    /// What could not be measured on it, and why.
+    pub failed: Vec<String>,
+}
+
+impl RailDiagnosis {
+    /// The cause that is named first; `None` where none was proven.
+    #[must_use]
+    pub fn first_cause(&self) -> Option<&Hypothesis> {
+        FIRST
+            .iter()
+            .find_map(|id| self.hypotheses.iter().find(|held| held.id == *id && held.answer == Answer::Yes))
+    }
+}
+
+/// What each rail is, from what was seen.
+#[must_use]
+pub fn judge(topology: &Topology, limits: &Limits, seen: &[Seen]) -> Vec<RailDiagnosis> {
+    let slow = slow_rails(topology, limits, seen);
+    let control = control(topology, &slow, seen);
+    let mut rails: Vec<RailDiagnosis> = topology
+        .rails
+        .iter()
+        .map(|rail| {
+            let is_slow = slow.contains(&rail.device);
+            let case = Case { topology, rail, seen, limits };
+            let mut this = RailDiagnosis {
+                device: rail.device.clone(),
+                alone_gb_per_s: rate(seen, &Kind::Alone, &rail.device),
+                together_gb_per_s: rate(seen, &Kind::Together, &rail.device),
+                ceiling_gb_per_s: Ceilings::of(rail).lowest(),
+                slow: is_slow,
+                slow_because: why_slow(topology, rail, limits, seen).unwrap_or_default(),
+                control: control.as_ref() == Some(&rail.device),
+                cause: None,
+                hypotheses: if is_slow { case.all() } else { Vec::new() },
+                placement: control
+                    .as_ref()
+                    .filter(|device| **device == rail.device)
+                    .map(|_| case.placement().because),
+                failed: failed(seen, &rail.device),
+            };
+            this.cause = is_slow.then(|| this.first_cause().map_or("slow-unexplained", |cause| cause.code));
+            this
+        })
+        .collect();
+    // the sort is stable: rails stay in their order otherwise
+    rails.sort_by_key(|rail| !rail.slow);
+    rails
+}
+
+/// Rails that are slow, in their order.
+pub(super) fn slow_rails(topology: &Topology, limits: &Limits, seen: &[Seen]) -> Vec<String> {
+    let slow = topology.rails.iter().filter(|rail| why_slow(topology, rail, limits, seen).is_some());
+    slow.map(|rail| rail.device.clone()).collect()
+}
+
+/// Below its ceiling, or below the median of the rails that could do as much, alone or together.
+fn why_slow(topology: &Topology, rail: &Rail, limits: &Limits, seen: &[Seen]) -> Option<String> {
+    let ceiling = Ceilings::of(rail).lowest();
+    let is_software = rail.pcie.is_none();
+    for kind in [Kind::Alone, Kind::Together] {
+        let Some(own) = rate(seen, &kind, &rail.device) else { continue };
+        // what bounds a software device is the CPU, whatever its netdev says of a speed
+        if let Some(ceiling) =
+            ceiling.filter(|ceiling| !is_software && own < limits.far_below_share * ceiling)
+        {
+            return Some(format!(
+                "{kind} {own:.1} of {ceiling:.1} GB/s, {:.0} % (limit {:.0} %)",
+                own / ceiling * 100.0,
+                limits.far_below_share * 100.0
+            ));
+        }
+        let mut like: Vec<f64> = topology
+            .rails
+            .iter()
+            .filter(|other| is_alike(ceiling, Ceilings::of(other).lowest()))
+            .filter_map(|other| rate(seen, &kind, &other.device))
+            .collect();
+        like.sort_by(f64::total_cmp);
+        let median = *like.get(like.len() / 2)?;
+        if like.len() > 1 && own < limits.imbalance_share * median {
+            return Some(format!(
+                "{kind} {own:.1} GB/s, {:.2} of the median {median:.1} of {} rails that could do as much (limit {})",
+                own / median,
+                like.len(),
+                limits.imbalance_share
+            ));
+        }
+        // trained low it reaches its own ceiling, which is not what its wire could bring
+        if let Some(line) = crate::ceilings::line_goodput_gb_per_s(rail)
+            .filter(|line| !is_software && own < limits.far_below_share * line)
+        {
+            return Some(format!("{kind} {own:.1} of the {line:.1} GB/s of its wire"));
+        }
+    }
+    None
+}
+
+fn is_alike(one: Option<f64>, other: Option<f64>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => (one - other).abs() <= SAME_CEILING * one.max(other),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// What a load of this kind brought on a rail.
+fn rate(seen: &[Seen], kind: &Kind, device: &str) -> Option<f64> {
+    let is_meant = |step: &Step| match kind {
+        Kind::Together => step.kind == Kind::Together,
+        kind => step.is(kind, device),
+    };
+    seen.iter().find(|seen| is_meant(&seen.step))?.of(device)?.gb_per_s
+}
+
+fn failed(seen: &[Seen], device: &str) -> Vec<String> {
+    let about = |seen: &&Seen| {
+        seen.step.kind == Kind::Together || seen.step.rails.first().is_some_and(|first| first == device)
+    };
+    seen.iter()
+        .filter(about)
+        .filter_map(|seen| Some(format!("{}: {}", seen.step.kind, seen.failed.as_ref()?)))
+        .collect()
+}

@@ -1,0 +1,203 @@
+//! Which load comes next.
+//!
+//! Each rail alone; all together; then for each slow rail, and for one healthy rail beside which it is judged, each leg of
+//! its bond, the placements of CPU and memory, memory that is in no cache, twice the threads, and the rails with which it
+//! shares a PCIe link.
+
+use super::Seen;
+use super::diagnosis::slow_rails;
+use crate::rules::Limits;
+use probes::load::{Params, Place, WorkingSet};
+use probes::model::{LoadOp, Rail, Topology};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+use std::fmt;
+
+/// More than any cache of today holds, bytes.
+const COLD_BYTES: u64 = 1 << 30;
+
+/// What a load is to show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// What a rail does by itself.
+    Alone,
+    /// What all do at once.
+    Together,
+    /// What one leg of the bond does, from 1.
+    Leg(u32),
+    /// What a placement does: node of the CPUs, node of the memory.
+    Place {
+        /// Node of the threads.
+        cpu: u32,
+        /// Node of the buffers.
+        mem: u32,
+    },
+    /// What memory does that is in no cache.
+    Cold,
+    /// What more threads do.
+    Workers(u32),
+    /// What a rail does beside those with which it shares a PCIe link.
+    Sharing,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Alone => f.write_str("alone"),
+            Self::Together => f.write_str("all together"),
+            Self::Leg(leg) => write!(f, "leg {leg} of its bond"),
+            Self::Place { cpu, mem } => write!(f, "CPUs of node {cpu}, memory of node {mem}"),
+            Self::Cold => f.write_str("cold memory"),
+            Self::Workers(workers) => write!(f, "{workers} threads"),
+            Self::Sharing => f.write_str("with those that share a PCIe link"),
+        }
+    }
+}
+
+/// One load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// What it is to show.
+    pub kind: Kind,
+    /// Rails that it loads; the first is the one it is about, but of all together.
+    pub rails: Vec<String>,
+    /// How they are loaded.
+    pub params: Params,
+}
+
+impl Step {
+    /// Whether it is about this rail alone, with what is asked in `kind`.
+    #[must_use]
+    pub fn is(&self, kind: &Kind, device: &str) -> bool {
+        self.kind == *kind && self.rails.first().is_some_and(|first| first == device)
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.kind, &self.rails[..]) {
+            (Kind::Together, rails) => write!(f, "{} rails together", rails.len()),
+            (kind, [first, ..]) => write!(f, "{first}: {kind}"),
+            (kind, []) => write!(f, "{kind}"),
+        }
+    }
+}
+
+impl Serialize for Step {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Step", 3)?;
+        fields.serialize_field("experiment", &self.kind.to_string())?;
+        fields.serialize_field("devices", &self.rails)?;
+        fields.serialize_field("place", &self.params.place.to_string())?;
+        fields.end()
+    }
+}
+
+/// The next load; `None` when all were made.
+#[must_use]
+pub fn next(topology: &Topology, base: &Params, limits: &Limits, seen: &[Seen]) -> Option<Step> {
+    all(topology, base, limits, seen)
+        .into_iter()
+        .find(|step| !seen.iter().any(|done| done.step.kind == step.kind && done.step.rails == step.rails))
+}
+
+/// How many loads are left, as far as it can be told now.
+#[must_use]
+pub fn left(topology: &Topology, base: &Params, limits: &Limits, seen: &[Seen]) -> usize {
+    all(topology, base, limits, seen).len().saturating_sub(seen.len())
+}
+
+/// Every load, as far as what was seen tells which.
+fn all(topology: &Topology, base: &Params, limits: &Limits, seen: &[Seen]) -> Vec<Step> {
+    let devices: Vec<String> = topology.rails.iter().map(|rail| rail.device.clone()).collect();
+    let step = |kind, rails: Vec<String>, params: Params| Step { kind, rails, params };
+    let mut steps: Vec<Step> =
+        devices.iter().map(|device| step(Kind::Alone, vec![device.clone()], base.clone())).collect();
+    if devices.len() > 1 {
+        steps.push(step(Kind::Together, devices.clone(), base.clone()));
+    }
+    if seen.len() < steps.len() {
+        return steps;
+    }
+    let slow = slow_rails(topology, limits, seen);
+    for device in slow.iter().chain(control(topology, &slow, seen).as_ref()) {
+        let Some((_, rail)) = topology.rail(device) else { continue };
+        let own = || vec![device.clone()];
+        let mut of_rail = |kind, params| steps.push(step(kind, own(), params));
+        for leg in legs(rail) {
+            of_rail(Kind::Leg(leg), Params { leg: Some(leg), ..base.clone() });
+        }
+        for (cpu, mem) in places(topology, rail) {
+            of_rail(Kind::Place { cpu, mem }, Params { place: Place::Nodes { cpu, mem }, ..base.clone() });
+        }
+        of_rail(Kind::Cold, Params { working_set: WorkingSet::Bytes(COLD_BYTES), ..base.clone() });
+        let workers = base.workers.saturating_mul(2);
+        if workers <= base.qps {
+            of_rail(Kind::Workers(workers), Params { workers, ..base.clone() });
+        }
+        let sharing = sharing(topology, rail);
+        if !sharing.is_empty() && slow.contains(device) {
+            steps.push(step(Kind::Sharing, own().into_iter().chain(sharing).collect(), base.clone()));
+        }
+    }
+    steps
+}
+
+/// The healthy rail beside which the slow ones are judged: the fastest alone.
+pub(super) fn control(topology: &Topology, slow: &[String], seen: &[Seen]) -> Option<String> {
+    if slow.is_empty() {
+        return None;
+    }
+    let alone = |device: &String| {
+        let step = seen.iter().find(|done| done.step.is(&Kind::Alone, device))?;
+        step.of(device)?.gb_per_s
+    };
+    let devices = topology.rails.iter().map(|rail| &rail.device).filter(|device| !slow.contains(device));
+    let rated = devices.filter_map(|device| Some((alone(device)?, device)));
+    rated.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, device)| device.clone())
+}
+
+/// Legs that can be tried one by one: those of a bond that carries RDMA on an mlx5 card.
+fn legs(rail: &Rail) -> Vec<u32> {
+    let is_mlx5 = rail.driver.as_deref() == Some("mlx5_core");
+    let bond = rail.bond.as_ref().filter(|bond| is_mlx5 && bond.carries_rdma != Some(false));
+    let count = bond.map_or(0, |bond| bond.legs.len());
+    (1..=u32::try_from(count).unwrap_or(0)).filter(|_| count > 1).collect()
+}
+
+/// The three placements besides the rail's own node for both: far CPUs, far memory, both far.
+pub(super) fn places(topology: &Topology, rail: &Rail) -> Vec<(u32, u32)> {
+    let Some(near) = rail.numa_node.filter(|near| topology.node(*near).is_some()) else { return Vec::new() };
+    let can = |node: &&probes::model::NumaNode| {
+        node.node != near
+            && node.memory_bytes.is_some_and(|bytes| bytes > 0)
+            && node.cpus.as_ref().is_some_and(|cpus| !cpus.is_empty())
+    };
+    let far = topology.numa.iter().filter(can).max_by_key(|node| topology.distance(near, node.node));
+    far.map_or_else(Vec::new, |far| vec![(far.node, near), (near, far.node), (far.node, far.node)])
+}
+
+/// Other rails whose way up goes over a link of this rail's.
+pub(super) fn sharing(topology: &Topology, rail: &Rail) -> Vec<String> {
+    let links = |rail: &Rail| -> Vec<String> {
+        rail.pcie.iter().flat_map(|path| &path.hops).map(|hop| hop.address.clone()).collect()
+    };
+    let own = links(rail);
+    let others = topology.rails.iter().filter(|other| other.device != rail.device);
+    others
+        .filter(|other| links(other).iter().any(|link| own.contains(link)))
+        .map(|other| other.device.clone())
+        .collect()
+}
+
+/// What a load of this kind is by default: READs of a size and depth that fill a rail, over 1 s after 0.3 s.
+#[must_use]
+pub fn usual() -> Params {
+    Params {
+        op: LoadOp::Read,
+        qps: 8,
+        size_bytes: 1 << 18,
+        warmup_s: 0.3,
+        duration_s: Some(1.0),
+        ..Params::default()
+    }
+}

@@ -1,0 +1,95 @@
+//! What one load showed.
+
+use super::plan::Step;
+use crate::sweep::bound::Bound;
+use crate::sweep::row::Nic;
+use crate::sweep::{Point, Spot};
+use probes::model::{Frame, LoadOp, Topology};
+use serde::Serialize;
+
+/// What one load showed of one rail; unknown is null.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RailSeen {
+    /// RDMA device.
+    pub device: String,
+    /// Payload of our load.
+    pub gb_per_s: Option<f64>,
+    /// RDMA bytes a second of each leg of its bond in the direction of the data, GB/s; null without a bond and where the
+    /// legs do not tell.
+    pub legs_gb_per_s: Option<Vec<f64>>,
+    /// Share of polls that found nothing.
+    pub empty_poll_share: Option<f64>,
+    /// Fastest single READ before the load.
+    pub round_trip_us: Option<f64>,
+    /// What the NIC counted of congestion and loss.
+    pub nic: Nic,
+    /// What bounds it, by the ceilings.
+    pub bound: Bound,
+}
+
+/// One load and what it showed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Seen {
+    /// Which it was.
+    #[serde(flatten)]
+    pub step: Step,
+    /// Rail by rail.
+    pub rails: Vec<RailSeen>,
+    /// Why it shows nothing; null where it went well.
+    pub failed: Option<String>,
+}
+
+impl Seen {
+    /// What happened between two samples of the load.
+    #[must_use]
+    pub fn between(step: Step, topology: &Topology, from: &Frame, to: &Frame, failures: Vec<String>) -> Self {
+        let spot =
+            Spot { size_bytes: step.params.size_bytes, qps: step.params.qps, workers: step.params.workers };
+        let point = Point::between(spot, topology, from, to).ended(&to.workers, failures);
+        let failed = point.left_out.map(|why| {
+            let causes = point.failures.join("; ");
+            if causes.is_empty() { why } else { format!("{why}: {causes}") }
+        });
+        let op = step.params.op;
+        let rails = point.rails.into_iter().map(|rail| RailSeen {
+            legs_gb_per_s: legs(topology, &rail.device, from, to, op),
+            device: rail.device,
+            gb_per_s: rail.row.gb_per_s,
+            empty_poll_share: rail.row.empty_poll_share,
+            round_trip_us: rail.round_trip_us,
+            nic: rail.row.nic,
+            bound: rail.bound,
+        });
+        Self { rails: rails.collect(), step, failed }
+    }
+
+    /// A load that could not be had.
+    #[must_use]
+    pub fn failed(step: Step, why: String) -> Self {
+        Self { step, rails: Vec::new(), failed: Some(why) }
+    }
+
+    /// What it showed of a rail; `None` where it failed, or did not load that rail.
+    #[must_use]
+    pub fn of(&self, device: &str) -> Option<&RailSeen> {
+        self.rails.iter().find(|rail| rail.device == device).filter(|_| self.failed.is_none())
+    }
+}
+
+/// GB/s of each leg in the direction of the data.
+fn legs(topology: &Topology, device: &str, from: &Frame, to: &Frame, op: LoadOp) -> Option<Vec<f64>> {
+    let (id, _) = topology.rail(device)?;
+    let (then, now) = (from.rails.get(id.0)?, to.rails.get(id.0)?);
+    let ns = to.at_ns.checked_sub(from.at_ns).filter(|ns| *ns > 0)?;
+    let pairs = then.legs.iter().zip(&now.legs);
+    let rates: Option<Vec<f64>> = pairs
+        .map(|(then, now)| {
+            let (then, now) = match op {
+                LoadOp::Read => (then.rx_rdma_bytes?, now.rx_rdma_bytes?),
+                LoadOp::Write => (then.tx_rdma_bytes?, now.tx_rdma_bytes?),
+            };
+            Some(now.checked_sub(then)? as f64 / ns as f64)
+        })
+        .collect();
+    rates.filter(|rates| !rates.is_empty())
+}

@@ -1,0 +1,160 @@
+//! The diagnosis for people: at most 80 columns, or Markdown for a ticket.
+
+use super::diagnosis::{Diagnosis, RailDiagnosis};
+use super::hypotheses::{Answer, Hypothesis};
+use crate::report::text::wrap::{Wrapped, clip};
+use std::fmt::{self, Display, Formatter};
+
+impl Diagnosis {
+    fn heading(&self) -> String {
+        let host = clip(self.hostname.as_deref().unwrap_or("unknown host"), 24);
+        let peer =
+            self.peer.as_deref().map_or(String::new(), |peer| format!(" reads from {}", clip(peer, 24)));
+        format!("{} | {host}{peer} | {}", self.generated_by, self.load)
+    }
+
+    /// What it took, and what the figures are not.
+    fn small_print(&self) -> String {
+        let failed = self.experiments.iter().filter(|seen| seen.failed.is_some()).count();
+        let failed =
+            if failed > 0 { format!(", {failed} of them not measurable here") } else { String::new() };
+        let short = if self.cut_short { "; ended before all were made" } else { "" };
+        let caveat =
+            self.caveat.as_ref().map_or(String::new(), |caveat| format!("; {}", caveat.to_uppercase()));
+        format!("{} experiments in {:.0} s{failed}{short}{caveat}", self.experiments.len(), self.took_s)
+    }
+
+    fn slow(&self) -> impl Iterator<Item = &RailDiagnosis> {
+        self.rails.iter().filter(|rail| rail.slow)
+    }
+
+    /// Its verdict in a sentence.
+    fn verdict(&self) -> String {
+        match self.slow().count() {
+            0 if self.rails.iter().all(|rail| rail.alone_gb_per_s.is_none()) => {
+                "nothing could be measured".to_owned()
+            }
+            0 if self.cut_short => "no rail is slow, as far as it was measured".to_owned(),
+            0 => "no rail is slow".to_owned(),
+            1 => "1 rail is slow".to_owned(),
+            count => format!("{count} rails are slow"),
+        }
+    }
+}
+
+impl RailDiagnosis {
+    /// Why it is slow, in a sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        if let Some(cause) = self.first_cause() {
+            return format!(
+                "{}: {} ({}, {}): {}",
+                self.device, cause.says, cause.id, cause.code, cause.because
+            );
+        }
+        let open = self.hypotheses.iter().filter(|held| held.answer == Answer::Unknown).map(|held| held.id);
+        let open: Vec<&str> = open.collect();
+        let open = if open.is_empty() {
+            "each of the seven was ruled out".to_owned()
+        } else {
+            format!("not measurable here: {}", open.join(", "))
+        };
+        format!("{}: slow-unexplained: no cause was proven; {open}", self.device)
+    }
+
+    fn figures(&self) -> [String; 3] {
+        let figure = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.2}"));
+        [figure(self.alone_gb_per_s), figure(self.together_gb_per_s), figure(self.ceiling_gb_per_s)]
+    }
+
+    fn remark(&self) -> &'static str {
+        match (self.slow, self.control) {
+            (true, _) => "SLOW",
+            (false, true) => "control",
+            (false, false) => "",
+        }
+    }
+}
+
+impl Display for Diagnosis {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", Wrapped { lead: "", text: &self.heading() })?;
+        write!(f, "{}", Wrapped { lead: "", text: &self.small_print() })?;
+        writeln!(f, "{}\n", self.verdict())?;
+        for rail in self.slow() {
+            write!(f, "{}", Wrapped { lead: "WARNING  ", text: &rail.sentence() })?;
+            if let Some(cause) = rail.cause.filter(|cause| crate::rules::explain::of(cause).is_some()) {
+                writeln!(f, "  > what to do: `railscope explain {cause}`")?;
+            }
+        }
+        if self.slow().next().is_some() {
+            writeln!(f)?;
+        }
+        writeln!(f, "{:<20}{:>12}{:>14}{:>14}", "rail", "alone GB/s", "together GB/s", "ceiling GB/s")?;
+        for rail in &self.rails {
+            let [alone, together, ceiling] = rail.figures();
+            let line = format!(
+                "{:<20}{alone:>12}{together:>14}{ceiling:>14}  {}",
+                clip(&rail.device, 19),
+                rail.remark()
+            );
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        for rail in self.slow() {
+            writeln!(f, "\n{}: {}", rail.device, rail.slow_because)?;
+            for held in &rail.hypotheses {
+                let text = format!("{}: {}", held.says, held.because);
+                write!(
+                    f,
+                    "{}",
+                    Wrapped { lead: &format!("  {} {:<4}", held.id, held.answer.to_string()), text: &text }
+                )?;
+            }
+        }
+        for rail in &self.rails {
+            if let Some(cost) = &rail.placement {
+                writeln!(f)?;
+                write!(f, "{}", Wrapped { lead: &format!("{} (control): ", rail.device), text: cost })?;
+            }
+        }
+        for rail in self.rails.iter().filter(|rail| !rail.failed.is_empty()) {
+            writeln!(f, "\n{}: not measured", rail.device)?;
+            rail.failed.iter().try_for_each(|why| write!(f, "{}", Wrapped { lead: "  ", text: why }))?;
+        }
+        Ok(())
+    }
+}
+
+/// The same as Markdown.
+pub struct Markdown<'a>(pub &'a Diagnosis);
+
+impl Display for Markdown<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let diagnosis = self.0;
+        writeln!(f, "## {}\n", diagnosis.verdict())?;
+        diagnosis.slow().try_for_each(|rail| writeln!(f, "- **{}**", cell(&rail.sentence())))?;
+        writeln!(f, "\n{}; {}\n", cell(&diagnosis.heading()), cell(&diagnosis.small_print()))?;
+        writeln!(f, "| rail | alone GB/s | together GB/s | ceiling GB/s | |\n|---|--:|--:|--:|---|")?;
+        for rail in &diagnosis.rails {
+            let [alone, together, ceiling] = rail.figures();
+            writeln!(f, "| `{}` | {alone} | {together} | {ceiling} | {} |", rail.device, rail.remark())?;
+        }
+        for rail in diagnosis.slow() {
+            writeln!(
+                f,
+                "\n### `{}`: {}\n\n| | cause | holds | because |\n|---|---|---|---|",
+                rail.device,
+                cell(&rail.slow_because)
+            )?;
+            for Hypothesis { id, says, answer, because, .. } in &rail.hypotheses {
+                writeln!(f, "| {id} | {says} | {answer} | {} |", cell(because))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Text that breaks no table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}

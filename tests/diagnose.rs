@@ -1,0 +1,81 @@
+//! `diagnose` on the simulated node: the cause that is named first.
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+fn diagnose(arguments: &[&str]) -> std::process::Output {
+    let mut command = Command::cargo_bin("railscope").unwrap();
+    command.args(["diagnose", "--transport", "sim"]).args(arguments).output().unwrap()
+}
+
+/// Slow rails with their causes.
+fn causes(scenario: &str, seed: &str) -> Vec<String> {
+    let output = diagnose(&["--scenario", scenario, "--seed", seed, "--json"]);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["schema"], "railscope.diagnosis/1");
+    let slow = found["rails"].as_array().unwrap().iter().filter(|rail| rail["slow"] == true);
+    let slow: Vec<String> = slow
+        .map(|rail| format!("{} {}", rail["device"].as_str().unwrap(), rail["cause"].as_str().unwrap()))
+        .collect();
+    assert_eq!(output.status.code(), Some(i32::from(!slow.is_empty())), "{slow:?}");
+    slow
+}
+
+#[test]
+fn each_planted_cause_is_the_one_that_is_named() {
+    for seed in ["1", "2", "3"] {
+        for (scenario, expected) in [
+            ("healthy", &[][..]),
+            ("mixed", &["mlx5_bond_3 bond-leg-imbalance", "mlx5_bond_4 pcie-downgraded"]),
+            ("one-leg", &["mlx5_bond_3 bond-leg-imbalance"]),
+            ("shared-uplink", &["mlx5_bond_3 shared-pcie", "mlx5_bond_4 shared-pcie"]),
+            ("gen4-slot", &["mlx5_bond_2 pcie-capped-by-slot"]),
+            ("congested", &["mlx5_bond_6 ecn-cnp"]),
+            (
+                "memory",
+                &[
+                    "mlx5_bond_5 memory-bound",
+                    "mlx5_bond_6 memory-bound",
+                    "mlx5_bond_7 memory-bound",
+                    "mlx5_bond_8 memory-bound",
+                ],
+            ),
+            // the experiments place their own threads, so somebody else's placement makes no rail slow
+            ("cross-numa", &[]),
+        ] {
+            assert_eq!(causes(scenario, seed), expected, "{scenario}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn the_text_says_the_verdict_first_and_fits_eighty_columns() {
+    let output = diagnose(&["--scenario", "one-leg"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for line in text.lines() {
+        assert!(line.chars().count() <= 80 || line.contains('`'), "{line}");
+    }
+    let third = text.lines().nth(2).unwrap();
+    assert_eq!(third, "1 rail is slow", "{text}");
+    assert!(text.contains("  H1 YES one leg of the bond carries everything: its legs bring"), "{text}");
+    assert!(text.contains("SIMULATED"), "{text}");
+    let markdown = String::from_utf8(diagnose(&["--scenario", "one-leg", "--format", "md"]).stdout).unwrap();
+    assert!(markdown.starts_with("## 1 rail is slow\n"), "{markdown}");
+}
+
+#[test]
+fn what_cannot_be_asked_is_one_clear_line_and_exit_code_2() {
+    for (arguments, says) in [
+        (&["--scenario", "nonsense"][..], "no scenario `nonsense`; there are: healthy"),
+        (
+            &["--scenario", "mixed", "--rails", "mlx5_9"],
+            "--rails mlx5_9: the simulated node has no such rail",
+        ),
+        (&["--scenario", "mixed", "--every", "1s"], "--every: each load has two samples"),
+    ] {
+        let output = diagnose(arguments);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.lines().last().unwrap().contains(says), "{text}");
+    }
+}

@@ -21,7 +21,7 @@ const ENTRY_BYTES: u64 = 12;
 const SKIPPABLE_HEADER_BYTES: u64 = 8;
 
 /// Largest text of one zstd frame that is unpacked, so that a damaged or hostile file cannot fill the memory.
-pub(super) const MOST_TEXT_BYTES: u64 = 32 << 20;
+pub(super) const MOST_TEXT_BYTES: u64 = 8 << 20;
 /// Largest zstd frame that is read; text hardly ever grows when it is packed.
 const MOST_PACKED_BYTES: u64 = MOST_TEXT_BYTES + (1 << 20);
 /// 3 is zstd's default; 9 makes these small blocks a tenth smaller and costs under a millisecond each.

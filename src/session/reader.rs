@@ -60,6 +60,7 @@ impl Reader {
         let text = container::unpack(&packed).map_err(|e| {
             refuse(format!("its header is damaged ({e}); nothing of the session can be read"))
         })?;
+        dense(&text).map_or(Ok(()), |reason| Err(refuse(format!("its header is damaged: {reason}"))))?;
         let (session, columns) = Header::read(&name, &text)?;
         Ok(Self { file, index, columns, session: Arc::new(session) })
     }
@@ -225,6 +226,24 @@ impl Reader {
         // the first zstd frame is the header
         let place = *self.index.places.get(block + 1).ok_or("the file has no such block")?;
         let packed = container::read_at(&mut self.file, place).map_err(|e: io::Error| e.to_string())?;
-        container::unpack(&packed)
+        let text = container::unpack(&packed)?;
+        dense(&text).map_or(Ok(text), Err)
     }
+}
+
+/// Most lists and objects of one zstd frame: each becomes some hundred bytes of memory. A second of 64 rails at 100
+/// samples has a tenth of it.
+const MOST_LISTS: usize = 200_000;
+/// Most values of one line, likewise.
+const MOST_VALUES: usize = 500_000;
+
+/// Why a text would take far more memory than it has bytes; `None` where it does not.
+fn dense(text: &[u8]) -> Option<String> {
+    let lists = text.iter().filter(|byte| matches!(byte, b'[' | b'{')).count();
+    if lists > MOST_LISTS {
+        return Some(format!("{lists} lists and objects, more than any block has"));
+    }
+    let values = |line: &[u8]| line.split(|byte| *byte == b',').count();
+    let most = text.split(|byte| *byte == b'\n').map(values).max().unwrap_or(0);
+    (most > MOST_VALUES).then(|| format!("a line of {most} values, more than any has"))
 }

@@ -3,7 +3,7 @@
 use super::reader::Reader;
 use super::{FrameSource, SourceError};
 use crate::timeline::{Past, Timeline, WINDOW_NS};
-use probes::model::{Frame, Session};
+use probes::model::{Frame, RailFrame, Session};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -128,19 +128,21 @@ impl Replay {
     fn lead_up(&mut self, block: usize, begin_ns: u64) -> (Option<Vec<Past>>, Vec<Frame>) {
         // one more: clocks of two hosts differ a little, and with them what a block begins and ends with
         let first = self.block_at(begin_ns).saturating_sub(1);
-        let (mut past, mut frames) = (None, Vec::new());
-        for at in first..block {
+        let (mut past, mut blocks, mut bytes) = (None, Vec::new(), 0);
+        for at in (first..block).rev() {
             match self.reader.block(at) {
                 Ok(read) => {
-                    if past.is_none() {
-                        past = Some(self.reader.past(at, &read));
-                    }
-                    frames.extend(read.frames);
+                    past = Some(self.reader.past(at, &read));
+                    bytes += read.frames.iter().map(about_bytes).sum::<usize>();
+                    blocks.push(read.frames);
                 }
                 Err(reason) => self.condition.note(at, &reason),
             }
+            if bytes > MOST_LED_UP_BYTES {
+                break;
+            }
         }
-        (past, frames)
+        (past, blocks.into_iter().rev().flatten().collect())
     }
 
     /// The last block that begins at or before `at_ns`, or the first.
@@ -162,6 +164,19 @@ impl Replay {
         }
         low
     }
+}
+
+/// Most memory for the minute before a place; a minute of 64 rails takes a fifth of it, and a file that holds more than
+/// this shows less of its minute.
+const MOST_LED_UP_BYTES: usize = 64 << 20;
+
+/// About what a frame takes in memory.
+fn about_bytes(frame: &Frame) -> usize {
+    let of_rail = |rail: &RailFrame| {
+        size_of_val(rail) + size_of_val(rail.counters.as_slice()) + size_of_val(rail.legs.as_slice())
+    };
+    let rails: usize = frame.rails.iter().map(of_rail).sum();
+    size_of_val(frame) + rails + frame.workers.len() * 1024
 }
 
 impl Condition {

@@ -178,6 +178,12 @@ pub struct ExplainArgs {
 /// Flags of `check`.
 #[derive(Clone, Debug, Args)]
 pub struct CheckArgs {
+    /// Form of the report: text, json, md or openmetrics [default: text]
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "json", hide_possible_values = true)]
+    pub format: Option<Format>,
+    /// Write the report into this file, in place of one that is there
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// Read a topology that hwloc (lstopo) or NCCL wrote, instead of this machine
     #[arg(long, value_name = "FILE.xml", conflicts_with_all = ["root", "steps"])]
     pub topology: Option<PathBuf>,

@@ -168,3 +168,21 @@ fn a_code_is_explained_with_the_limit_of_the_config_file() {
         "{says}"
     );
 }
+
+#[test]
+fn a_check_writes_metrics_for_a_collector_and_a_ticket_for_people() {
+    let node = node();
+    let file = node.path().join("railscope.prom");
+    let name = file.to_str().unwrap();
+    let done = check(node.path(), &["--format", "openmetrics", "-o", name]).output().unwrap();
+    assert_eq!((done.status.code(), done.stdout.len()), (Some(1), 0));
+    let metrics = fs::read_to_string(&file).unwrap();
+    let line =
+        "railscope_rail_received_bytes_per_second{host=\"\",device=\"mlx5_1\",port=\"1\"} 20000000000\n";
+    assert!(metrics.contains(line) && metrics.ends_with("# EOF\n"), "{metrics}");
+    let ticket = stdout(&mut check(node.path(), &["--format", "md"]));
+    assert!(ticket.starts_with("### unknown host: 1 warning"), "{ticket}");
+    let refused = check(node.path(), &["--format", "csv"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("check --record FILE"));
+}

@@ -1,9 +1,12 @@
 //! `railscope check`: watch for a while, judge, and say so in the exit code.
 
-use super::{headless, signals, verdict};
-use crate::cli::CheckArgs;
+use super::output::Output;
+use super::verdict::{self, Form};
+use super::{headless, signals};
+use crate::cli::{CheckArgs, Format};
 use crate::session::{self, Stop};
 use crate::settings::{Common, Period};
+use anyhow::bail;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -18,6 +21,9 @@ const USUAL_TIME: Duration = Duration::from_secs(5);
 pub fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
     let common = Common { topology: args.topology, ..args.common.with_config()? };
     let common = with_time(common);
+    let form = form(args.format, &common)?;
+    // before anybody waits for nothing
+    let mut out = Output::to(args.output.as_deref())?;
     let stop = Stop::new();
     // a check that is cut short reports on what was seen so far
     signals::end_on_signals(stop.clone())?;
@@ -26,7 +32,23 @@ pub fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
     let timeline = headless::play(&mut *source)?;
     drop(source);
     headless::tell_trouble(recording.as_deref());
-    verdict::print(&timeline, &common, verdict::Form::of(&common))
+    let report = verdict::judge(&timeline, &common);
+    let written = verdict::write(&mut out, &report, &timeline, form);
+    out.end(written)?;
+    Ok(verdict::exit_code(&report, common.fail_on()))
+}
+
+/// The form that is asked for, of those that need no more than a report.
+fn form(asked: Option<Format>, common: &Common) -> anyhow::Result<Form> {
+    Ok(match asked {
+        None | Some(Format::Text) => Form::of(common),
+        Some(Format::Json) => Form::Json,
+        Some(Format::Md) => Form::Md,
+        Some(Format::OpenMetrics) => Form::OpenMetrics,
+        Some(Format::Csv | Format::Svg) => bail!(
+            "--format csv, svg: of recordings only; `railscope check --record FILE`, then `railscope report FILE --format ...`"
+        ),
+    })
 }
 
 /// A copied tree ends by itself: after one look, or with its last step.

@@ -6,6 +6,7 @@ mod loads;
 mod scripts;
 #[path = "../../probes/tests/standin/mod.rs"]
 mod standin;
+mod striped;
 
 use probes::load::{Params, Place};
 use probes::model::{Gid, GidChoice, GidType, LinkLayer, Rail, Topology};

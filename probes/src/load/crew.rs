@@ -72,6 +72,9 @@ impl Crew {
             meter.start();
         }
         let mut striped = Striped::new(rails, first.unit.params.batch);
+        if first.unit.params.op == LoadOp::Read {
+            self.time_round_trips(&mut striped, &aboard);
+        }
         self.drive(&mut striped, &aboard);
         if let Some(meter) = &mut *lock(&first.unit.worker.meter) {
             meter.finish();
@@ -115,11 +118,34 @@ impl Crew {
         all
     }
 
+    /// Times single READs on each rail, from which its READ window follows.
+    fn time_round_trips(&self, striped: &mut Striped, aboard: &[Aboard<'_>]) {
+        let mut failed: Vec<(usize, LoadError)> = Vec::new();
+        let is_over = || self.control.phase() == WorkerPhase::Done;
+        let waits = || match idle(aboard) {
+            Idle::Spin => std::hint::spin_loop(),
+            Idle::Yield => std::thread::yield_now(),
+        };
+        striped.time_round_trips(is_over, waits, |at, timed| match timed {
+            Ok(ns) => {
+                let timed = Pumped { round_trip_ns: Some(ns), ..Pumped::default() };
+                aboard[at].unit.worker.counts.add(timed);
+            }
+            Err(error) => failed.push((at, error)),
+        });
+        let none_is_left = striped.is_empty();
+        for (at, error) in failed {
+            fail(aboard[at].unit, error, none_is_left);
+        }
+    }
+
     /// Pumps until the load is over, or no rail is left. No lock, no allocation and no system call in between, unless
     /// a device is a software one, and the clock once a batch.
     fn drive(&self, striped: &mut Striped, aboard: &[Aboard<'_>]) {
-        let is_software = |of: &Aboard<'_>| Idle::of_driver(of.unit.rail.driver.as_deref()) == Idle::Yield;
-        let idle = if aboard.iter().any(is_software) { Idle::Yield } else { Idle::Spin };
+        if striped.is_empty() {
+            return;
+        }
+        let idle = idle(aboard);
         let mut seen = WorkerPhase::Waiting;
         let mut empty_polls: u32 = 0;
         let mut failed: Vec<(usize, LoadError)> = Vec::new();
@@ -165,6 +191,12 @@ impl Crew {
             }
         }
     }
+}
+
+/// What the thread does while nothing completes: a software device among its rails needs the CPU.
+fn idle(aboard: &[Aboard<'_>]) -> Idle {
+    let is_software = |of: &Aboard<'_>| Idle::of_driver(of.unit.rail.driver.as_deref()) == Idle::Yield;
+    if aboard.iter().any(is_software) { Idle::Yield } else { Idle::Spin }
 }
 
 /// Tells that the rail of a unit is done for.

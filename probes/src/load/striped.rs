@@ -14,6 +14,7 @@
 //! Where their queues cannot hold a batch it is posted in rounds, one after the other.
 
 use super::layout::Ticket;
+use super::round_trip::{Next, RoundTrip};
 use super::verbs::{Failing, Why};
 use super::{LoadError, Pumped};
 use crate::ffi::verbs::{CompletionQueue, Ring};
@@ -75,6 +76,41 @@ impl Stripe {
 
     fn lanes(&self) -> u32 {
         u32::try_from(self.lanes.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The fastest of a few single READs on its first queue pair, one after the other, nanoseconds; they are counted
+    /// nowhere else. `None` where `is_over` said so before that. Calls `waits` after each poll that found nothing.
+    ///
+    /// # Errors
+    ///
+    /// The rail is done for.
+    fn time_round_trip(
+        &mut self,
+        is_over: impl Fn() -> bool,
+        waits: impl Fn(),
+    ) -> Result<Option<u64>, LoadError> {
+        let mut watch = RoundTrip::new(true);
+        while !is_over() {
+            if watch.next() == Next::Post {
+                let Some(lane) = self.lanes.first_mut() else { return Ok(None) };
+                watch.posts();
+                lane.ring.post_single()?;
+            }
+            let Some(completion) = self.queue.poll()?.first() else {
+                waits();
+                continue;
+            };
+            let status = completion.status();
+            if !status.is_success() {
+                let mut failing = Failing::new(Why::Completion(status));
+                failing.count(status);
+                return Err(failing.into_error(&self.device));
+            }
+            if let Some(fastest_ns) = watch.completes() {
+                return Ok(Some(fastest_ns));
+            }
+        }
+        Ok(None)
     }
 
     /// Posts its pages of a round.
@@ -157,6 +193,25 @@ impl Striped {
     /// Batches of `batch` pages over these rails.
     pub(super) fn new(rails: Vec<Stripe>, batch: u32) -> Self {
         Self { rails: rails.into_iter().map(Some).collect(), batch: batch.max(1), left: 0, begun: None }
+    }
+
+    /// Times single READs on each rail before the load begins, and tells the fastest, or why the rail is done for.
+    pub(super) fn time_round_trips(
+        &mut self,
+        is_over: impl Fn() -> bool,
+        waits: impl Fn(),
+        mut tell: impl FnMut(usize, Result<u64, LoadError>),
+    ) {
+        for (at, place) in self.rails.iter_mut().enumerate() {
+            let Some(rail) = place else { continue };
+            match rail.time_round_trip(&is_over, &waits) {
+                Ok(fastest_ns) => fastest_ns.into_iter().for_each(|ns| tell(at, Ok(ns))),
+                Err(error) => {
+                    *place = None;
+                    tell(at, Err(error));
+                }
+            }
+        }
     }
 
     /// Whether no rail is left.

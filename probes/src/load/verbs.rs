@@ -272,7 +272,7 @@ impl Failing {
 
     /// Why the rail is done for, once nothing more comes.
     #[cold]
-    fn into_error(self, device: &str) -> LoadError {
+    pub(super) fn into_error(self, device: &str) -> LoadError {
         match self.why {
             Why::Refused(error) => LoadError::Verbs(error),
             Why::Completion(status) => LoadError::Completion {

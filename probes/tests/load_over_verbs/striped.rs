@@ -38,6 +38,7 @@ fn a_striped_load_reads_whole_batches_over_all_rails() {
             run_until(&reader, 500);
             let frames = reader.workers();
             assert!(frames.iter().all(|w| w.phase == WorkerPhase::Done && w.errors.is_empty()), "{what}");
+            assert!(frames.iter().all(|w| w.round_trip_ns.is_some()), "READs are timed on each rail: {what}");
             assert_eq!(reader.failures(), Vec::<String>::new(), "{what}");
             for worker in 0..workers as usize {
                 let (first, second) = (&frames[worker], &frames[workers as usize + worker]);

@@ -190,10 +190,12 @@ impl App {
             // of a place that was left
             return Command::None;
         }
+        self.history.push(frame.clone(), if self.held.is_some() { Keep::Held } else { Keep::Minute });
         if !self.how.mode.is_seekable() {
-            Arc::make_mut(&mut self.outline).frame(&frame);
+            let outline = Arc::make_mut(&mut self.outline);
+            outline.frame(&frame);
+            outline.note_events(self.history.newest());
         }
-        self.history.push(frame, if self.held.is_some() { Keep::Held } else { Keep::Minute });
         if self.held.is_none() {
             self.judged = false;
         }

@@ -94,13 +94,7 @@ impl Outline {
         self.reach(at_ns);
         let worst = findings.iter().map(|finding| finding.severity).max();
         self.buckets.fill(self.looked_to_ns, at_ns, worst.map_or(Look::Clear, Look::Found));
-        for event in host.sums().events.iter().skip(self.events) {
-            // an event's time has passed through seconds
-            let at_ns = nanoseconds(event.at_s).min(at_ns);
-            let kind = if event.is_mark() { Kind::Mark } else { Kind::Event };
-            self.moments.extend(room(&self.moments, at_ns, kind, in_words(event)));
-        }
-        self.events = host.sums().events.len();
+        self.note_events(timeline);
         for finding in findings {
             let is_new =
                 !self.present.iter().any(|(code, on)| *code == finding.code && *on == finding.devices);
@@ -111,6 +105,22 @@ impl Outline {
         }
         self.present = findings.iter().map(|f| (f.code.clone(), f.devices.clone())).collect();
         self.looked_to_ns = Some(at_ns);
+    }
+
+    /// Takes what happened since events were noted last.
+    pub fn note_events(&mut self, timeline: &Timeline) {
+        let events = &timeline.local().sums().events;
+        if events.len() == self.events {
+            return;
+        }
+        let now_ns = timeline.local().latest().map_or(u64::MAX, |frame| frame.at_ns);
+        for event in events.iter().skip(self.events) {
+            // an event's time has passed through seconds
+            let at_ns = nanoseconds(event.at_s).min(now_ns);
+            let kind = if event.is_mark() { Kind::Mark } else { Kind::Event };
+            self.add(at_ns, kind, in_words(event));
+        }
+        self.events = events.len();
         // events are known later than they happen
         self.moments.sort_by_key(|moment| moment.at_ns);
     }
@@ -169,8 +179,11 @@ impl Outline {
         self.span_ns = Some((first.min(at_ns), last.max(at_ns)));
     }
 
+    /// Keeps a moment, where there is room for one more.
     fn add(&mut self, at_ns: u64, kind: Kind, text: String) {
-        self.moments.extend(room(&self.moments, at_ns, kind, text));
+        if self.moments.len() < MOST_MOMENTS {
+            self.moments.push(Moment { at_ns, kind, text });
+        }
     }
 }
 
@@ -182,11 +195,6 @@ fn in_words(event: &Event) -> String {
         (Some(text), false) => format!("{} {}: {text}", event.what, event.device),
         (None, false) => format!("{} {}", event.what, event.device),
     }
-}
-
-/// The moment, where there is room for one more.
-fn room(moments: &[Moment], at_ns: u64, kind: Kind, text: String) -> Option<Moment> {
-    (moments.len() < MOST_MOMENTS).then_some(Moment { at_ns, kind, text })
 }
 
 /// Nanoseconds of a time in seconds, which came from nanoseconds.

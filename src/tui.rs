@@ -19,13 +19,13 @@ use crate::session::{FrameSource, Seekable};
 use crate::timeline::Timeline;
 use crate::view::{self, Theme};
 use anyhow::Context;
-use crossterm::event::{Event, EventStream, KeyEventKind};
+use crossterm::event::{Event, EventStream, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
 use futures_util::StreamExt;
 use sampler::{Feed, Order, Sampler};
 use scan::Scan;
 use std::sync::Arc;
 use std::time::Duration;
-use terminal::{Panics, Screen};
+use terminal::{Mouse, Panics, Screen};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{MissedTickBehavior, interval, sleep};
@@ -81,7 +81,8 @@ fn show(
     let (mode, stop) = (app.how().mode, app.how().stop.clone());
     let (send, mut msgs) = unbounded_channel();
     let (panics, mut panicked) = Panics::watch();
-    let mut screen = Screen::open().context("the terminal cannot be used; --headless needs none")?;
+    let mouse = if mode.is_seekable() { Mouse::Ours } else { Mouse::Terminals };
+    let mut screen = Screen::open(mouse).context("the terminal cannot be used; --headless needs none")?;
     let mut signals = {
         let _inside = runtime.enter();
         Signals::listen().context("signals cannot be listened to")?
@@ -129,6 +130,10 @@ async fn watch(
                 Some(Ok(Event::Key(key))) if key.kind != KeyEventKind::Release => Msg::Key(key),
                 Some(Ok(Event::Resize(..))) => Msg::Resized,
                 Some(Ok(Event::Paste(text))) => Msg::Pasted(text),
+                Some(Ok(Event::Mouse(mouse))) => match pointed_at(screen, app, mouse)? {
+                    Some(share) => Msg::Scrubbed(share),
+                    None => continue,
+                },
                 Some(Ok(_)) => continue,
                 Some(Err(error)) => return Err(error).context("the terminal cannot be read"),
                 None => anyhow::bail!("the terminal is gone"),
@@ -165,6 +170,16 @@ async fn watch(
             Command::Quit => return Ok(()),
         }
     }
+}
+
+/// The share of the session's length that was clicked on, or dragged over.
+fn pointed_at(screen: &Screen, app: &App, mouse: MouseEvent) -> anyhow::Result<Option<f64>> {
+    let (MouseEventKind::Down(MouseButton::Left) | MouseEventKind::Drag(MouseButton::Left)) = mouse.kind
+    else {
+        return Ok(None);
+    };
+    let area = screen.area().context("the terminal's size cannot be read")?;
+    Ok(view::share_at(app, area, mouse.column, mouse.row))
 }
 
 fn draw(screen: &mut Screen, app: &mut App) -> anyhow::Result<()> {

@@ -182,6 +182,73 @@ fn a_demo_with_a_time_leaves_by_itself() {
 }
 
 #[test]
+fn a_replay_is_gone_about_in_by_keys_and_mouse() {
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/recordings/mixed.rsz");
+    let mut person = Person::runs(&["replay", recording]);
+    person.sees("REPLAY, SIMULATED");
+    person.types(" ");
+    person.sees("PAUSED at");
+    person.types("\x1b[H");
+    person.sees("PAUSED at 0:00.0");
+    // the whole of it was looked through behind the screen
+    person.waits_until("it is looked through", |screen| !screen.contents().contains("····"));
+    person.types("]]]");
+    person.sees("PAUSED at 0:00.3");
+    person.types("[");
+    person.sees("PAUSED at 0:00.2");
+    person.types("g");
+    person.sees("go to:");
+    person.types("7.5\r");
+    person.sees("PAUSED at 0:07.5");
+    person.types("g-1s\r");
+    person.sees("PAUSED at 0:06.5");
+    person.types("gnever\r");
+    person.sees("is no time");
+    person.types("\x1b");
+    person.sees_no_more("go to:");
+    person.types("n");
+    person.sees("no further finding begins");
+    person.types("N");
+    person.sees("begins");
+    // a click in the middle of the row of the session's length
+    person.types("\x1b[<0;40;23M\x1b[<0;40;23m");
+    person.sees("PAUSED at 0:04.9");
+    person.types("m");
+    person.sees("is not changed");
+    person.resizes(120, 40);
+    person.sees("ceiling");
+    person.types("\x1b[F");
+    person.sees("PAUSED at 0:10.0");
+    person.types("]");
+    person.sees("last frame");
+    person.types("q");
+    assert_eq!(person.is_left(), 0);
+}
+
+#[test]
+fn what_is_live_steps_back_and_takes_marks() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("marked.rsz");
+    let file = file.to_str().unwrap();
+    let mut person = Person::runs(&["demo", "--record", file]);
+    person.sees("0:01");
+    person.types("[[[");
+    person.sees("HELD at");
+    person.types("m");
+    person.sees("mark:");
+    person.types("cable of bond3\r");
+    person.sees("mark set");
+    person.sees("1s behind");
+    person.types("\x1b[F");
+    person.sees_no_more("HELD at");
+    person.types("E");
+    person.sees("mark: cable of bond3");
+    person.types("q");
+    assert_eq!(person.is_left(), 0);
+    is_whole(Path::new(file));
+}
+
+#[test]
 fn a_replay_stays_at_its_end_until_a_key() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("short.rsz");

@@ -8,11 +8,21 @@ use crossterm::terminal::{
 };
 use crossterm::{cursor, execute};
 use ratatui::backend::CrosstermBackend;
+use ratatui::layout::{Position, Rect};
 use ratatui::{Frame, Terminal};
-use std::io::{self, Stdout, stdout};
+use std::io::{self, Stdout, Write, stdout};
 use std::panic::{PanicHookInfo, set_hook, take_hook};
 use std::sync::Arc;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+/// Whose the mouse is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mouse {
+    /// The terminal's, so that a command can be copied off the screen.
+    Terminals,
+    /// Ours: clicks are told. Most terminals select text all the same while Shift is held.
+    Ours,
+}
 
 /// The terminal while it is ours; dropping it gives it back.
 pub(super) struct Screen {
@@ -20,11 +30,12 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Takes it over. The mouse is left to the terminal, so that a command can be copied off the screen.
-    pub fn open() -> io::Result<Self> {
+    /// Takes it over.
+    pub fn open(mouse: Mouse) -> io::Result<Self> {
         enable_raw_mode()?;
         // bracketed, so that pasted text is not taken for keys
-        let entered = execute!(stdout(), EnterAlternateScreen, cursor::Hide, EnableBracketedPaste);
+        let entered = execute!(stdout(), EnterAlternateScreen, cursor::Hide, EnableBracketedPaste)
+            .and_then(|()| if mouse == Mouse::Ours { take_mouse() } else { Ok(()) });
         let terminal = entered.and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
         match terminal {
             Ok(terminal) => Ok(Self { terminal }),
@@ -33,6 +44,11 @@ impl Screen {
                 Err(error)
             }
         }
+    }
+
+    /// Its size in cells.
+    pub fn area(&self) -> io::Result<Rect> {
+        self.terminal.size().map(|size| Rect::from((Position::ORIGIN, size)))
     }
 
     /// Draws one picture.
@@ -48,6 +64,14 @@ impl Drop for Screen {
             restore();
         }
     }
+}
+
+/// Has buttons and dragging told, in the form that knows wide terminals, and not every movement, as crossterm's own
+/// command would. Source: xterm's control sequences, "Mouse Tracking".
+fn take_mouse() -> io::Result<()> {
+    let mut terminal = stdout();
+    terminal.write_all(b"\x1b[?1000h\x1b[?1002h\x1b[?1006h")?;
+    terminal.flush()
 }
 
 /// Gives the terminal back. It may be gone, so nothing is made of errors.

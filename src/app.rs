@@ -160,7 +160,7 @@ impl App {
     pub fn update(&mut self, msg: Msg) -> Command {
         match msg {
             Msg::Key(key) => self.key(key),
-            Msg::Frame(frame) => self.frame(frame),
+            Msg::Frame(frame) => self.frame(&frame),
             Msg::Ended(reason) => {
                 self.ending = Some(Ending { reason });
                 if self.how.mode.is_past() { Command::Draw } else { Command::Quit }
@@ -185,7 +185,7 @@ impl App {
         }
     }
 
-    fn frame(&mut self, frame: Arc<Frame>) -> Command {
+    fn frame(&mut self, frame: &Arc<Frame>) -> Command {
         if self.sought != self.asked {
             // of a place that was left
             return Command::None;
@@ -193,7 +193,7 @@ impl App {
         self.history.push(frame.clone(), if self.held.is_some() { Keep::Held } else { Keep::Minute });
         if !self.how.mode.is_seekable() {
             let outline = Arc::make_mut(&mut self.outline);
-            outline.frame(&frame);
+            outline.frame(frame);
             outline.note_events(self.history.newest());
         }
         if self.held.is_none() {

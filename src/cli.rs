@@ -206,8 +206,15 @@ pub struct RecordArgs {
     pub common: Common,
 }
 
+const REPLAY_HELP: &str = "On the screen: space holds, [ ] step, g goes to a time (12:30, 90s, -10s, 50%, @14:03:05), n N to where findings begin,
+e E to events and marks, Home and End to the ends, + - change the speed, ? shows every key.
+
+With --headless, --json or into a pipe it is read as fast as it goes, and the report is printed, as `report FILE` does;
+--record PART then copies it, with --for and --rails a part of it.";
+
 /// Flags of `replay`.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = REPLAY_HELP)]
 pub struct ReplayArgs {
     /// Session file to read
     #[arg(value_name = "FILE")]

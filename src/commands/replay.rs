@@ -24,7 +24,7 @@ pub fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {
     let title = args.file.display().to_string();
     let stop = Stop::new();
     let source = part(replay, &common, stop.clone())?;
-    let how = How { title, mode: Mode::Replay, stop, ..How::default() };
+    let how = How { title, mode: Mode::Replay, stop: stop.clone(), ..How::default() };
     let code = if watch::has_screen(&common) {
         ensure!(
             common.record.is_none(),
@@ -35,7 +35,13 @@ pub fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {
         tui::replay(source, whole, How { limits, ignore, ..how })?;
         ExitCode::SUCCESS
     } else {
-        watch::run(source, &common, how)?
+        let code = watch::run(source, &common, how)?;
+        if stop.is_stopped() {
+            tell(
+                "ended before the end of the recording, as it was asked to; the report is of what comes before",
+            );
+        }
+        code
     };
     // what was damaged further in has come out by now
     let warning = condition.warning().filter(|warning| known.as_ref() != Some(warning));

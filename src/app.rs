@@ -8,13 +8,16 @@ mod history;
 mod how;
 mod jump;
 mod keys;
+mod msg;
 mod prompt;
 mod selection;
+mod shown;
 
 pub use history::{History, Keep};
 pub use how::{How, Mode};
 pub use jump::FORMS as FORMS_OF_TIME;
 pub use keys::{Action, BINDINGS, Binding, action};
+pub use msg::{Command, Ending, Msg, Seek, Sought};
 pub use prompt::{Prompt, Question};
 pub use selection::{Focus, Selection};
 
@@ -26,73 +29,6 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use probes::model::{Frame, Session};
 use prompt::Typed;
 use std::sync::Arc;
-
-/// Something that happened.
-#[derive(Clone, Debug)]
-pub enum Msg {
-    /// A key was pressed.
-    Key(KeyEvent),
-    /// The session went on.
-    Frame(Arc<Frame>),
-    /// The session is over; why, if it could not go on.
-    Ended(Option<String>),
-    /// The terminal has another size.
-    Resized,
-    /// A text was pasted.
-    Pasted(String),
-    /// A person points at this share of the session's length.
-    Scrubbed(f64),
-    /// The place that was asked for.
-    Sought(Box<Sought>),
-    /// What is known by now of the whole session.
-    Outlined(Arc<Outline>),
-}
-
-/// A place in a session file that was asked for with [`Command::Seek`].
-#[derive(Clone, Debug)]
-pub struct Sought {
-    /// That of the [`Seek`].
-    pub number: u64,
-    /// The minute up to the place; an error says why it cannot be read.
-    pub place: Result<History, String>,
-}
-
-/// A place in a session file that is to be gone to.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seek {
-    /// Counts up; frames that come before its answer are of another place.
-    pub number: u64,
-    /// Time of the place, nanoseconds since the session began; the end, where that is earlier.
-    pub to_ns: u64,
-    /// As [`Command::Pace`], from there on.
-    pub pace: Option<f64>,
-}
-
-/// What is to be done about a message.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Command {
-    /// Nothing.
-    None,
-    /// Draw, when the screen is due.
-    Draw,
-    /// Draw at once, because a person waits for it.
-    DrawNow,
-    /// Let the replay go on at this many times its own pace; `None` holds it.
-    Pace(Option<f64>),
-    /// Let one frame more come, and hold the replay there.
-    Step,
-    /// Go to another place of the session file.
-    Seek(Seek),
-    /// Leave.
-    Quit,
-}
-
-/// How the session came to its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ending {
-    /// Why it could not go on; `None` when it was simply over.
-    pub reason: Option<String>,
-}
 
 /// Replays go no slower and no faster than this.
 const SPEEDS: std::ops::RangeInclusive<f64> = 1.0 / 16.0..=64.0;
@@ -342,102 +278,6 @@ impl App {
             findings.iter().position(|new| same(new, old)).or_else(|| findings.len().checked_sub(1))
         });
         self.findings = findings;
-    }
-
-    /// Ends the screen's work and hands the session over.
-    #[must_use]
-    pub fn into_timeline(self) -> Timeline {
-        self.history.into_newest()
-    }
-
-    /// What is on the screen: the newest, or what is held.
-    #[must_use]
-    pub fn shown(&self) -> &Timeline {
-        self.held.as_deref().unwrap_or_else(|| self.history.newest())
-    }
-
-    /// The newest, even while the picture is held.
-    #[must_use]
-    pub fn newest(&self) -> &Timeline {
-        self.history.newest()
-    }
-
-    /// Whether the picture is held.
-    #[must_use]
-    pub fn is_paused(&self) -> bool {
-        self.is_paused
-    }
-
-    /// What is known of the whole session.
-    #[must_use]
-    pub fn outline(&self) -> &Outline {
-        &self.outline
-    }
-
-    /// A text that is being typed.
-    #[must_use]
-    pub fn prompt(&self) -> Option<&Prompt> {
-        self.prompt.as_ref()
-    }
-
-    /// What the last key has to say.
-    #[must_use]
-    pub fn notice(&self) -> Option<&str> {
-        self.notice.as_deref()
-    }
-
-    /// How the session is looked at.
-    #[must_use]
-    pub fn how(&self) -> &How {
-        &self.how
-    }
-
-    /// Colours and characters.
-    #[must_use]
-    pub fn theme(&self) -> Theme {
-        self.theme
-    }
-
-    /// Findings on what is shown, worst first.
-    #[must_use]
-    pub fn findings(&self) -> &[Finding] {
-        &self.findings
-    }
-
-    /// What is selected.
-    #[must_use]
-    pub fn selection(&self) -> Selection {
-        self.selection
-    }
-
-    /// Whether the help lies over the screen.
-    #[must_use]
-    pub fn help_is_open(&self) -> bool {
-        self.help_open
-    }
-
-    /// Unit of rates.
-    #[must_use]
-    pub fn unit(&self) -> RateUnit {
-        self.unit
-    }
-
-    /// How many times its own pace a replay goes.
-    #[must_use]
-    pub fn speed(&self) -> f64 {
-        self.speed
-    }
-
-    /// How the session ended; `None` while it goes on.
-    #[must_use]
-    pub fn ending(&self) -> Option<&Ending> {
-        self.ending.as_ref()
-    }
-
-    /// What the recording could not keep, and why; `None` while all is well.
-    #[must_use]
-    pub fn recording_trouble(&self) -> Option<&str> {
-        self.recording_trouble.as_deref()
     }
 
     /// Shows what a terminal like this can show.

@@ -87,7 +87,7 @@ impl Outline {
         }
     }
 
-    /// Takes what the rules find on the timeline as it stands now; it stands for the time since the last look.
+    /// Takes what the rules find on the timeline as it stands now.
     pub fn look(&mut self, timeline: &Timeline, findings: &[Finding]) {
         let host = timeline.local();
         let Some(at_ns) = host.latest().map(|frame| frame.at_ns) else { return };

@@ -26,11 +26,13 @@ pub(super) struct Buckets {
     from_ns: Option<u64>,
     width_ns: u64,
     looks: Vec<Look>,
+    /// The last one.
+    last: Look,
 }
 
 impl Default for Buckets {
     fn default() -> Self {
-        Self { from_ns: None, width_ns: FIRST_WIDTH_NS, looks: Vec::new() }
+        Self { from_ns: None, width_ns: FIRST_WIDTH_NS, looks: Vec::new(), last: Look::Unseen }
     }
 }
 
@@ -38,10 +40,10 @@ impl Buckets {
     /// For a session of this first and last time.
     pub(super) fn over(first_ns: u64, last_ns: u64) -> Self {
         let width_ns = last_ns.saturating_sub(first_ns) / COUNT as u64 + 1;
-        Self { from_ns: Some(first_ns), width_ns, looks: Vec::new() }
+        Self { from_ns: Some(first_ns), width_ns, ..Self::default() }
     }
 
-    /// The time after `after_ns` (or all there is) up to and with `to_ns` looks like this.
+    /// At `to_ns` it looks like this; since the look before, at `after_ns`, it went on as it was then.
     pub(super) fn fill(&mut self, after_ns: Option<u64>, to_ns: u64, look: Look) {
         let from_ns = *self.from_ns.get_or_insert(to_ns);
         if to_ns < from_ns {
@@ -51,14 +53,15 @@ impl Buckets {
             self.widen();
         }
         let last = self.bucket(to_ns);
-        // the bucket of the look before also holds what is seen now only where it reaches into it
-        let first = after_ns.map_or(0, |after| (self.bucket(after) + 1).min(last));
+        let first = after_ns.map_or(last, |after| self.bucket(after).min(last));
         if self.looks.len() <= last {
             self.looks.resize(last + 1, Look::Unseen);
         }
-        for slot in &mut self.looks[first..=last] {
-            *slot = look.max(*slot);
+        for slot in &mut self.looks[first..last] {
+            *slot = self.last.max(*slot);
         }
+        self.looks[last] = look.max(self.looks[last]);
+        self.last = look;
     }
 
     /// The worst from one time up to, and without, another.
@@ -93,13 +96,16 @@ mod tests {
     const ERROR: Look = Look::Found(Severity::Error);
 
     #[test]
-    fn a_look_stands_for_the_time_since_the_one_before() {
+    fn it_goes_on_as_it_was_until_the_next_look() {
         let mut buckets = Buckets::over(0, 10 * SECOND);
         buckets.fill(None, 0, Look::Clear);
         buckets.fill(Some(0), 2 * SECOND, Look::Clear);
         buckets.fill(Some(2 * SECOND), 4 * SECOND, ERROR);
+        buckets.fill(Some(4 * SECOND), 6 * SECOND, Look::Clear);
         let second = |at: u64| buckets.worst(at * SECOND, (at + 1) * SECOND);
-        assert_eq!([0, 1, 2, 3, 5].map(second), [Look::Clear, Look::Clear, ERROR, ERROR, Look::Unseen]);
+        let seconds =
+            [Look::Clear, Look::Clear, Look::Clear, Look::Clear, ERROR, ERROR, Look::Clear, Look::Unseen];
+        assert_eq!([0, 1, 2, 3, 4, 5, 6, 7].map(second), seconds);
     }
 
     #[test]

@@ -121,3 +121,106 @@ fn cells(outline: &Outline, span: (u64, u64), width: u16, theme: Theme) -> Vec<S
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::app::{App, How, Mode, Msg};
+    use crate::outline::Outline;
+    use crate::rules::{Finding, Severity};
+    use crate::view::fixture::two_slow_bonds;
+    use crate::view::{Colours, Theme, draw, share_at};
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+    use probes::model::Frame;
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+    use ratatui::layout::Rect;
+    use ratatui::style::Color;
+    use std::sync::Arc;
+    use widgets::Symbols;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// A replay of a minute at its twelfth second, looked through up to the fortieth.
+    fn replay(theme: Theme) -> App {
+        let timeline = two_slow_bonds();
+        let how = How { mode: Mode::Replay, ..How::default() };
+        let mut app = App::new(Arc::new(timeline.session().clone()), how, theme);
+        for frame in timeline.local().frames() {
+            app.update(Msg::Frame(Arc::new(frame.clone())));
+        }
+        let mut outline = Outline::of_span(0, 60 * SECOND);
+        let mut played = timeline.clone();
+        let finding = |code, severity| Finding::new(code, severity, ["mlx5_bond_3"], "");
+        for second in 13..=40 {
+            let marks = if second == 20 { vec!["cable".to_owned()] } else { Vec::new() };
+            let load = timeline.local().latest().and_then(|frame| frame.load.clone());
+            let load = load.filter(|_| second < 36);
+            let frame = Frame { seq: second * 10, at_ns: second * SECOND, marks, load, ..Frame::default() };
+            outline.frame(&frame);
+            played.push(frame);
+            let found = match second {
+                13..=15 => vec![],
+                16..=25 => vec![finding("bond-leg-imbalance", Severity::Warning)],
+                26..=30 => vec![finding("gid-none", Severity::Error)],
+                _ => vec![finding("mtu", Severity::Info)],
+            };
+            outline.look(&played, &found);
+        }
+        app.update(Msg::Outlined(Arc::new(outline)));
+        app
+    }
+
+    fn row(app: &App, width: u16) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, 24)).unwrap();
+        terminal.draw(|frame| draw(app, frame)).unwrap();
+        let buffer = terminal.backend().buffer();
+        (0..width).map(|x| buffer[(x, 22)].symbol()).collect()
+    }
+
+    #[test]
+    fn the_length_of_a_session_shows_what_was_found_where() {
+        let unicode = replay(Theme::default());
+        let ascii = replay(Theme { colours: Colours::None, symbols: Symbols::Ascii });
+        let rows = [row(&unicode, 60), row(&unicode, 80), row(&unicode, 120), row(&ascii, 80)];
+        insta::assert_snapshot!(rows.join("\n"));
+    }
+
+    #[test]
+    fn without_colours_there_are_none_on_it() {
+        let app = replay(Theme { colours: Colours::None, symbols: Symbols::Unicode });
+        let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+        terminal.draw(|frame| draw(&app, frame)).unwrap();
+        let buffer = terminal.backend().buffer();
+        assert!((0..80).all(|x| buffer[(x, 22)].fg == Color::Reset));
+    }
+
+    #[test]
+    fn the_ends_of_the_row_are_the_ends_of_the_session() {
+        let app = replay(Theme::default());
+        let screen = Rect::new(0, 0, 80, 24);
+        let share = |column, row| share_at(&app, screen, column, row);
+        let first = (0..80).find(|column| share(*column, 22).is_some()).unwrap();
+        let last = (0..80).rfind(|column| share(*column, 22).is_some()).unwrap();
+        assert_eq!((share(first, 22), share(last, 22)), (Some(0.0), Some(1.0)));
+        assert_eq!(share(40, 21), None);
+    }
+
+    #[test]
+    fn what_is_held_says_how_far_behind_it_is() {
+        let timeline = two_slow_bonds();
+        let how = How { mode: Mode::Load, ..How::default() };
+        let mut app = App::new(Arc::new(timeline.session().clone()), how, Theme::default());
+        for frame in timeline.local().frames() {
+            app.update(Msg::Frame(Arc::new(frame.clone())));
+        }
+        for char in ['g', '-', '7'] {
+            app.update(Msg::Key(KeyEvent::new(KeyCode::Char(char), KeyModifiers::NONE)));
+        }
+        app.update(Msg::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE)));
+        let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+        terminal.draw(|frame| draw(&app, frame)).unwrap();
+        let screen = terminal.backend().to_string();
+        assert!(screen.contains("HELD at 0:05.0, 7s behind"), "{screen}");
+        assert!(screen.contains("space to live"), "{screen}");
+    }
+}

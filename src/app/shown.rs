@@ -1,0 +1,105 @@
+//! What the screen knows, for whoever draws it.
+
+use super::{App, Ending, How, Prompt, Selection};
+use crate::outline::Outline;
+use crate::rules::Finding;
+use crate::timeline::Timeline;
+use crate::view::{RateUnit, Theme};
+
+impl App {
+    /// Ends the screen's work and hands the session over.
+    #[must_use]
+    pub fn into_timeline(self) -> Timeline {
+        self.history.into_newest()
+    }
+
+    /// What is on the screen: the newest, or what is held.
+    #[must_use]
+    pub fn shown(&self) -> &Timeline {
+        self.held.as_deref().unwrap_or_else(|| self.history.newest())
+    }
+
+    /// The newest, even while the picture is held.
+    #[must_use]
+    pub fn newest(&self) -> &Timeline {
+        self.history.newest()
+    }
+
+    /// Whether the picture is held.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.is_paused
+    }
+
+    /// What is known of the whole session.
+    #[must_use]
+    pub fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
+    /// A text that is being typed.
+    #[must_use]
+    pub fn prompt(&self) -> Option<&Prompt> {
+        self.prompt.as_ref()
+    }
+
+    /// What the last key has to say.
+    #[must_use]
+    pub fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
+    }
+
+    /// How the session is looked at.
+    #[must_use]
+    pub fn how(&self) -> &How {
+        &self.how
+    }
+
+    /// Colours and characters.
+    #[must_use]
+    pub fn theme(&self) -> Theme {
+        self.theme
+    }
+
+    /// Findings on what is shown, worst first.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// What is selected.
+    #[must_use]
+    pub fn selection(&self) -> Selection {
+        self.selection
+    }
+
+    /// Whether the help lies over the screen.
+    #[must_use]
+    pub fn help_is_open(&self) -> bool {
+        self.help_open
+    }
+
+    /// Unit of rates.
+    #[must_use]
+    pub fn unit(&self) -> RateUnit {
+        self.unit
+    }
+
+    /// How many times its own pace a replay goes.
+    #[must_use]
+    pub fn speed(&self) -> f64 {
+        self.speed
+    }
+
+    /// How the session ended; `None` while it goes on.
+    #[must_use]
+    pub fn ending(&self) -> Option<&Ending> {
+        self.ending.as_ref()
+    }
+
+    /// What the recording could not keep, and why; `None` while all is well.
+    #[must_use]
+    pub fn recording_trouble(&self) -> Option<&str> {
+        self.recording_trouble.as_deref()
+    }
+}

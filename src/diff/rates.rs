@@ -187,7 +187,7 @@ fn change(
         return change;
     }
     let (Some(error_a), Some(error_b)) = (a.standard_error(), b.standard_error()) else { return change };
-    let limit = STANDARD_ERRORS * error_a.hypot(error_b);
+    let limit = STANDARD_ERRORS * (error_a * error_a + error_b * error_b).sqrt();
     change.limit_gb_per_s = Some(rounded(limit));
     let difference = b.mean - a.mean;
     let is_beyond = difference.abs() > limit && difference.abs() > tolerance_percent / 100.0 * a.mean;

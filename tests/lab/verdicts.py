@@ -1,0 +1,131 @@
+"""Faults planted in the lab, and the verdicts on them: the right code on the right device, and nothing else that is wrong."""
+
+import contextlib
+import json
+import re
+
+from guests import address_of, tail
+from steps import (
+    PERFTEST_PORT,
+    Server,
+    TIMEOUT,
+    expect,
+    load,
+    load_command,
+    perftest_command,
+    report_of,
+    wait_for_listener,
+)
+
+
+def wrong(report):
+    """What is a warning or worse, as `code device,device`."""
+    bad = [found for found in report["findings"] if found["severity"] != "info"]
+    return sorted(f"{found['code']} {','.join(found['devices'])}" for found in bad)
+
+
+def told(report, code):
+    for found in report["findings"]:
+        if found["code"] == code:
+            print(f"  {found['message']}\n    > {found['advice']}")
+
+
+def expect_only(report, expected):
+    found = wrong(report)
+    expect(found == expected, f"expected {expected} and nothing else above info, found {found}:\n{json.dumps(report['findings'], indent=1)}")
+
+
+def untouched(a, b, _):
+    """two rails under load, with nothing planted: no finding above info"""
+    with Server(b):
+        report = load(a, "b", (0, 2), 6)
+    expect_only(report, [])
+    print(f"  {', '.join(found['code'] for found in report['findings']) or 'nothing at all'}, all of it info")
+
+
+@contextlib.contextmanager
+def shaped(guest, rail, how):
+    """A discipline on what a rail sends, for the length of a block."""
+    guest.run(f"tc qdisc add dev nic{rail} root netem {how}")
+    try:
+        yield
+    finally:
+        guest.run(f"tc qdisc del dev nic{rail} root")
+
+
+def packet_loss(a, b, _):
+    """a rail that loses one packet in twenty is named for its retransmissions, and the other rail is not"""
+    with Server(b), shaped(b, 0, "loss 5%"):
+        command = load_command("b", (0, 2), 12).replace(f"--timeout {TIMEOUT}", "--timeout 14")
+        job = a.start(command + " --headless --json").wait(90)
+    expect(job.status in (0, 1), f"the load ended with {job.status}:\n{tail(job.err)}")
+    report = report_of(job.out, command)
+    told(report, "retransmit")
+    expect_only(report, ["retransmit rail0"])
+
+
+def mtu_lowered(a, b, _):
+    """a rail whose netdev has a smaller MTU than the others is named, and is not when it is as before"""
+    a.run("ip link set nic1 mtu 1500")
+    try:
+        report = report_of(a.run("railscope check --for 1s --json || true"), "railscope check")
+    finally:
+        a.run("ip link set nic1 mtu 4200")
+    told(report, "mtu-differs")
+    expect_only(report, ["mtu-differs rail1"])
+    expect_only(report_of(a.run("railscope check --for 1s --json"), "railscope check"), [])
+
+
+def two_pollers(a, b, _):
+    """two readers bound to one core are named together"""
+    jobs = []
+    for rail in (0, 1):
+        port = f"-p {PERFTEST_PORT + rail} "
+        target = b.start(perftest_command(rail, 60).replace("ib_read_bw ", f"ib_read_bw {port}"))
+        wait_for_listener(target, PERFTEST_PORT + rail)
+        reader = a.start("taskset -c 0 " + perftest_command(rail, 60, "b").replace("ib_read_bw ", f"ib_read_bw {port}"))
+        jobs += [target, reader]
+    a.run("until [ $(rdma resource show qp | grep -c 'state RTS.*comm ib_read_bw') = 2 ]; do sleep 0.1; done")
+    report = report_of(a.start("railscope check --for 5s --json").wait(60).out, "railscope check")
+    for job in jobs:
+        job.kill()
+    told(report, "shared-core")
+    expect_only(report, ["shared-core rail0,rail1"])
+
+
+def lost_binding(a, b, _):
+    """a binding that a wrapper undoes is caught by what came of it, and one that holds is near"""
+    a.run("printf '%s\\n' '#!/bin/sh' 'exec taskset -c 2,3 ib_read_bw \"$@\" > /tmp/reader' > /tmp/launch.sh; chmod +x /tmp/launch.sh")
+    a.run("printf '%s\\n' '#!/bin/sh' 'exec ib_read_bw \"$@\" > /tmp/reader' > /tmp/honest.sh; chmod +x /tmp/honest.sh")
+    for script, status in (("/tmp/launch.sh", 1), ("/tmp/honest.sh", 0)):
+        target = b.start(perftest_command(0, 8))
+        wait_for_listener(target, PERFTEST_PORT)
+        words = perftest_command(0, 8, "b").removeprefix("ib_read_bw ")
+        job = a.start(f"railscope pins --json -- numactl --cpunodebind=0 --membind=0 {script} {words}").wait(90)
+        target.kill()
+        expect(job.status == status, f"{script}: pins ended with {job.status}:\n{tail(job.out)}\n{tail(job.err)}")
+        pinned = json.loads(job.out)["processes"]
+        expect(len(pinned) == 1, f"processes: {pinned}")
+        seen = pinned[0]
+        print(f"  {script}: {seen['name']} on CPUs {seen['cpus']}: {seen['verdict']}")
+        for lost in seen["lost"]:
+            print(f"    {lost}")
+        expect([rail["device"] for rail in seen["rails"]] == ["rail0"], f"rails: {seen['rails']}")
+        if status:
+            expect(len(seen["lost"]) == 1 and re.search(r"CPUs off 0-1", seen["lost"][0]), f"lost: {seen['lost']}")
+
+
+def diagnosed(a, b, _):
+    """of four rails the one with a long round trip is slow, and its READ window is the cause that is named"""
+    with Server(b), shaped(b, 2, "delay 25ms"):
+        command = f"railscope diagnose {address_of(0, 'b')} --size 4K --qps 2 --depth 4 --timeout {TIMEOUT}"
+        job = a.start(f"{command} --json").wait(240)
+        text = a.start(f"{command} --for 500ms --rails rail0,rail2").wait(240)
+    expect(job.status == 1, f"diagnose ended with {job.status}:\n{tail(job.out)}\n{tail(job.err)}")
+    found = json.loads(job.out)
+    print("  " + text.out.replace("\n", "\n  "))
+    slow = [(rail["device"], rail["cause"]) for rail in found["rails"] if rail["slow"]]
+    expect(slow == [("rail2", "read-window")], f"slow: {slow}\n{json.dumps(found['rails'], indent=1)}")
+
+
+ALL = [untouched, packet_loss, mtu_lowered, two_pollers, lost_binding, diagnosed]

@@ -21,5 +21,5 @@ mod tests;
 
 pub use diagnosis::{Diagnosis, RailDiagnosis};
 pub use hypotheses::{Answer, Hypothesis};
-pub use plan::{Kind, Step, left, next};
+pub use plan::{Base, Kind, Step, left, next};
 pub use seen::{RailSeen, Seen};

@@ -54,6 +54,7 @@ pub use codes::{UnknownCode, all_known, codes, nearest};
 pub use fabric::{Strain, strain_of};
 pub use finding::{Finding, Severity};
 pub use limits::Limits;
+pub(crate) use wording::rate;
 
 use crate::timeline::Timeline;
 use probes::model::Topology;

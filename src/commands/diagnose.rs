@@ -7,7 +7,8 @@ use super::signals;
 use crate::cli::{DiagnoseArgs, DiagnoseCarrier, DiagnoseFormat};
 use crate::experiments::diagnosis::{SCHEMA, judge};
 use crate::experiments::text::Markdown;
-use crate::experiments::{self, Diagnosis, Seen, Step, plan};
+use crate::experiments::{self, Base, Diagnosis, Seen, Step, plan};
+use crate::peer::request;
 use crate::printable::{Printable, tell};
 use crate::session::Stop;
 use crate::settings::{Common, FailOn, Size};
@@ -82,8 +83,8 @@ fn refuse(common: &Common) -> anyhow::Result<()> {
 }
 
 /// How each rail is loaded unless an experiment says otherwise.
-fn base(args: &DiagnoseArgs, window: Duration) -> Params {
-    Params {
+fn base(args: &DiagnoseArgs, window: Duration) -> Base {
+    let params = Params {
         size_bytes: args.size.0,
         qps: args.qps,
         depth: args.depth,
@@ -92,7 +93,8 @@ fn base(args: &DiagnoseArgs, window: Duration) -> Params {
         gid_index: args.gid_index,
         duration_s: Some(window.as_secs_f64()),
         ..plan::usual()
-    }
+    };
+    Base { params, cold: request::cold() }
 }
 
 /// One load after the other until all were made, or until told to stop.
@@ -110,7 +112,7 @@ fn experiment(
     while let Some(step) = experiments::next(topology, &base, &common.limits, &seen) {
         let left = experiments::left(topology, &base, &common.limits, &seen);
         let each = if seen.is_empty() || laboratory.peer().is_none() {
-            window + Duration::from_secs_f64(base.warmup_s) + AROUND
+            window + Duration::from_secs_f64(base.params.warmup_s) + AROUND
         } else {
             began.elapsed() / u32::try_from(seen.len()).unwrap_or(u32::MAX)
         };
@@ -131,7 +133,11 @@ fn experiment(
         hostname: topology.host.hostname.clone(),
         peer: laboratory.peer(),
         caveat: laboratory.caveat(),
-        load: format!("READ, {} messages, {} queue pairs a rail", Size(base.size_bytes), base.qps),
+        load: format!(
+            "READ, {} messages, {} queue pairs a rail",
+            Size(base.params.size_bytes),
+            base.params.qps
+        ),
         took_s: (began.elapsed().as_secs_f64() * 10.0).round() / 10.0,
         cut_short,
         rails: judge(topology, &common.limits, &seen),

@@ -132,7 +132,8 @@ fn why_slow(topology: &Topology, rail: &Rail, limits: &Limits, seen: &[Seen]) ->
             ceiling.filter(|ceiling| !is_software && own < limits.far_below_share * ceiling)
         {
             return Some(format!(
-                "{kind} {own:.1} of {ceiling:.1} GB/s, {:.0} % (limit {:.0} %)",
+                "{kind} {} of {ceiling:.1} GB/s, {:.0} % (limit {:.0} %)",
+                crate::rules::rate(own),
                 own / ceiling * 100.0,
                 limits.far_below_share * 100.0
             ));
@@ -147,8 +148,10 @@ fn why_slow(topology: &Topology, rail: &Rail, limits: &Limits, seen: &[Seen]) ->
         let median = *like.get(like.len() / 2)?;
         if like.len() > 1 && own < limits.imbalance_share * median {
             return Some(format!(
-                "{kind} {own:.1} GB/s, {:.2} of the median {median:.1} of {} rails that could do as much (limit {})",
+                "{kind} {} GB/s, {:.2} of the median {} of {} rails that could do as much (limit {})",
+                crate::rules::rate(own),
                 own / median,
+                crate::rules::rate(median),
                 like.len(),
                 limits.imbalance_share
             ));
@@ -157,7 +160,7 @@ fn why_slow(topology: &Topology, rail: &Rail, limits: &Limits, seen: &[Seen]) ->
         if let Some(line) = crate::ceilings::line_goodput_gb_per_s(rail)
             .filter(|line| !is_software && own < limits.far_below_share * line)
         {
-            return Some(format!("{kind} {own:.1} of the {line:.1} GB/s of its wire"));
+            return Some(format!("{kind} {} of the {line:.1} GB/s of its wire", crate::rules::rate(own)));
         }
     }
     None

@@ -3,13 +3,15 @@
 use super::plan::{Kind, places, sharing};
 use super::{RailSeen, Seen};
 use crate::ceilings::{line_goodput_gb_per_s, path_payload_gb_per_s, slowest_hop};
-use crate::rules::Limits;
+use crate::rules::{Limits, rate};
 use probes::model::{Hop, PciePath, Rail, Topology};
 use serde::Serialize;
 use std::fmt;
 
 /// A rate that differs by less is the same: noise of windows of a second.
 const SAME: f64 = 0.10;
+/// A difference below so many times what the rail by itself differed by is noise.
+const NOISES: f64 = 3.0;
 /// Empty polls below this share are rare.
 const RARE_EMPTY_POLLS: f64 = 0.05;
 /// Nearer than this to a ceiling it is the limit.
@@ -113,6 +115,31 @@ impl Case<'_> {
         self.shown(kind)?.gb_per_s.ok_or_else(|| format!("{kind}: no message was completed"))
     }
 
+    /// The mean of the rail by itself, GB/s: of both times where it was loaded again.
+    fn by_itself(&self) -> Result<f64, String> {
+        let alone = self.rate(&Kind::Alone)?;
+        Ok(self.rate(&Kind::Again).map_or(alone, |again| f64::midpoint(alone, again)))
+    }
+
+    /// Share by which two rates of this rail may differ without saying anything: a tenth, or three times what it differed
+    /// by when nothing was changed.
+    fn same(&self) -> f64 {
+        let both = self.rate(&Kind::Alone).ok().zip(self.rate(&Kind::Again).ok());
+        let noise =
+            both.map_or(0.0, |(one, other)| (one - other).abs() / one.max(other).max(f64::MIN_POSITIVE));
+        SAME.max(NOISES * noise)
+    }
+
+    /// That in words, where it is more than the usual tenth.
+    fn noise(&self) -> String {
+        match self.same() {
+            same if same > SAME => {
+                format!("; the rail by itself differs by {:.0} % from time to time", same / NOISES * 100.0)
+            }
+            _ => String::new(),
+        }
+    }
+
     fn one_leg(&self) -> Hypothesis {
         let hypothesis = |answer, because: String| Hypothesis {
             id: "H1",
@@ -129,7 +156,7 @@ impl Case<'_> {
         });
         let legs = |rates: &[f64]| {
             let names = bond.legs.iter().map(|leg| leg.netdev.as_str());
-            let each = names.zip(rates).map(|(name, rate)| format!("{name} {rate:.1}"));
+            let each = names.zip(rates).map(|(name, brings)| format!("{name} {}", rate(*brings)));
             each.collect::<Vec<_>>().join(", ")
         };
         match rates {
@@ -159,7 +186,7 @@ impl Case<'_> {
     fn legs_alone(&self) -> String {
         let count = self.rail.bond.as_ref().map_or(0, |bond| bond.legs.len());
         let each = (1..=u32::try_from(count).unwrap_or(0)).map(|leg| match self.rate(&Kind::Leg(leg)) {
-            Ok(rate) => format!("; sent on leg {leg} alone {rate:.1}"),
+            Ok(alone) => format!("; sent on leg {leg} alone {}", rate(alone)),
             Err(_) => String::new(),
         });
         each.collect()
@@ -180,10 +207,12 @@ impl Case<'_> {
         if others.is_empty() {
             return hypothesis(Answer::No, "no other rail's path has a link of its".to_owned());
         }
-        match (self.rate(&Kind::Alone), self.rate(&Kind::Sharing)) {
+        match (self.by_itself(), self.rate(&Kind::Sharing)) {
             (Ok(alone), Ok(beside)) => {
-                let answer = if beside < (1.0 - SAME) * alone { Answer::Yes } else { Answer::No };
-                let says = format!("alone {alone:.1}, beside {} {beside:.1} GB/s", others.join(", "));
+                let answer = if beside < (1.0 - self.same()) * alone { Answer::Yes } else { Answer::No };
+                let (alone, beside) = (rate(alone), rate(beside));
+                let says =
+                    format!("alone {alone}, beside {} {beside} GB/s{}", others.join(", "), self.noise());
                 hypothesis(answer, says)
             }
             (Err(why), _) | (_, Err(why)) => {
@@ -214,7 +243,7 @@ impl Case<'_> {
         let is_at_it = best.is_some_and(|best| best >= AT_CEILING * payload);
         let answer = if below_line && is_at_it { Answer::Yes } else { Answer::No };
         let wire = line.map_or_else(String::new, |line| format!(", its wire {line:.1}"));
-        let does = best.map_or_else(String::new, |best| format!("; it does {best:.1} at best"));
+        let does = best.map_or_else(String::new, |best| format!("; it does {} at best", rate(best)));
         hypothesis(answer, format!("the slowest hop ({place}) carries {payload:.1} GB/s{wire}{does}"))
     }
 
@@ -242,28 +271,31 @@ impl Case<'_> {
             };
             return unknown(why);
         }
-        let near = match self.rate(&Kind::Alone) {
+        let near = match self.by_itself() {
             Ok(near) => near,
             Err(why) => return unknown(&why),
         };
         let mut tried = Vec::new();
         let mut best: f64 = 0.0;
         for (cpu, mem) in places {
-            let rate = match self.rate(&Kind::Place { cpu, mem }) {
-                Ok(rate) => rate,
+            let there = match self.rate(&Kind::Place { cpu, mem }) {
+                Ok(there) => there,
                 Err(why) => return unknown(&why),
             };
-            best = best.max(rate);
+            best = best.max(there);
             let place = match (Some(cpu) == self.rail.numa_node, Some(mem) == self.rail.numa_node) {
                 (false, true) => format!("CPUs of node {cpu}"),
                 (true, false) => format!("memory of node {mem}"),
                 _ => format!("both of node {cpu}"),
             };
-            let cost = if near > 0.0 { (rate / near - 1.0) * 100.0 } else { 0.0 };
-            tried.push(format!("{place} {rate:.1} GB/s, {:+.1} GB/s or {cost:+.0} %", rate - near));
+            let cost = if near > 0.0 { (there / near - 1.0) * 100.0 } else { 0.0 };
+            let sign = if there < near { "-" } else { "+" };
+            let difference = rate((there - near).abs());
+            tried.push(format!("{place} {} GB/s, {sign}{difference} GB/s or {cost:+.0} %", rate(there)));
         }
-        let answer = if best > (1.0 + SAME) * near { Answer::Yes } else { Answer::No };
-        hypothesis(answer, format!("on its own node {near:.1} GB/s; {}", tried.join("; ")))
+        let answer = if best > (1.0 + self.same()) * near { Answer::Yes } else { Answer::No };
+        let says = format!("on its own node {} GB/s; {}{}", rate(near), tried.join("; "), self.noise());
+        hypothesis(answer, says)
     }
 
     fn fabric(&self) -> Hypothesis {
@@ -327,12 +359,18 @@ impl Case<'_> {
         );
         match (alone.gb_per_s, more) {
             (Some(one), Ok((workers, more))) => {
-                let helps = more > (1.0 + SAME) * one;
+                let one = self.by_itself().unwrap_or(one);
+                let helps = more > (1.0 + self.same()) * one;
                 let is_rare = alone.empty_poll_share.is_none_or(|share| share < RARE_EMPTY_POLLS);
                 let answer = if helps && is_rare { Answer::Yes } else { Answer::No };
                 hypothesis(
                     answer,
-                    format!("{one:.1} GB/s, with {workers} threads {more:.1}; {polls}"),
+                    format!(
+                        "{} GB/s, with {workers} threads {}; {polls}{}",
+                        rate(one),
+                        rate(more),
+                        self.noise()
+                    ),
                     "cpu-bound",
                 )
             }
@@ -362,11 +400,19 @@ impl Case<'_> {
             None => "; pauses sent are not counted".to_owned(),
         };
         let has_paused = sent.is_some_and(|count| count > 0);
-        match (self.rate(&Kind::Alone), self.rate(&Kind::Cold)) {
+        match (self.by_itself(), self.rate(&Kind::Cold)) {
             (Ok(hot), Ok(cold)) => {
-                let slower = cold < (1.0 - SAME) * hot;
+                let slower = cold < (1.0 - self.same()) * hot;
                 let answer = if slower || has_paused { Answer::Yes } else { Answer::No };
-                hypothesis(answer, format!("memory in cache {hot:.1}, in none {cold:.1} GB/s{paused}"))
+                hypothesis(
+                    answer,
+                    format!(
+                        "memory in cache {}, in none {} GB/s{paused}{}",
+                        rate(hot),
+                        rate(cold),
+                        self.noise()
+                    ),
+                )
             }
             _ if has_paused => hypothesis(Answer::Yes, paused.trim_start_matches("; ").to_owned()),
             (Err(why), _) | (_, Err(why)) => {

@@ -12,14 +12,22 @@ use probes::model::{LoadOp, Rail, Topology};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::fmt;
 
-/// More than any cache of today holds, bytes.
-const COLD_BYTES: u64 = 1 << 30;
+/// How a rail is loaded unless an experiment says otherwise, and what an experiment cannot know by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Base {
+    /// The load.
+    pub params: Params,
+    /// Memory that is in no cache of this host.
+    pub cold: WorkingSet,
+}
 
 /// What a load is to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// What a rail does by itself.
     Alone,
+    /// The same again: what differs between the two is noise.
+    Again,
     /// What all do at once.
     Together,
     /// What one leg of the bond does, from 1.
@@ -43,6 +51,7 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Alone => f.write_str("alone"),
+            Self::Again => f.write_str("alone again"),
             Self::Together => f.write_str("all together"),
             Self::Leg(leg) => write!(f, "leg {leg} of its bond"),
             Self::Place { cpu, mem } => write!(f, "CPUs of node {cpu}, memory of node {mem}"),
@@ -94,7 +103,7 @@ impl Serialize for Step {
 
 /// The next load; `None` when all were made.
 #[must_use]
-pub fn next(topology: &Topology, base: &Params, limits: &Limits, seen: &[Seen]) -> Option<Step> {
+pub fn next(topology: &Topology, base: &Base, limits: &Limits, seen: &[Seen]) -> Option<Step> {
     all(topology, base, limits, seen)
         .into_iter()
         .find(|step| !seen.iter().any(|done| done.step.kind == step.kind && done.step.rails == step.rails))
@@ -102,12 +111,13 @@ pub fn next(topology: &Topology, base: &Params, limits: &Limits, seen: &[Seen]) 
 
 /// How many loads are left, as far as it can be told now.
 #[must_use]
-pub fn left(topology: &Topology, base: &Params, limits: &Limits, seen: &[Seen]) -> usize {
+pub fn left(topology: &Topology, base: &Base, limits: &Limits, seen: &[Seen]) -> usize {
     all(topology, base, limits, seen).len().saturating_sub(seen.len())
 }
 
 /// Every load, as far as what was seen tells which.
-fn all(topology: &Topology, base: &Params, limits: &Limits, seen: &[Seen]) -> Vec<Step> {
+fn all(topology: &Topology, base: &Base, limits: &Limits, seen: &[Seen]) -> Vec<Step> {
+    let Base { params: base, cold } = base;
     let devices: Vec<String> = topology.rails.iter().map(|rail| rail.device.clone()).collect();
     let step = |kind, rails: Vec<String>, params: Params| Step { kind, rails, params };
     let mut steps: Vec<Step> =
@@ -129,11 +139,12 @@ fn all(topology: &Topology, base: &Params, limits: &Limits, seen: &[Seen]) -> Ve
         for (cpu, mem) in places(topology, rail) {
             of_rail(Kind::Place { cpu, mem }, Params { place: Place::Nodes { cpu, mem }, ..base.clone() });
         }
-        of_rail(Kind::Cold, Params { working_set: WorkingSet::Bytes(COLD_BYTES), ..base.clone() });
+        of_rail(Kind::Cold, Params { working_set: *cold, ..base.clone() });
         let workers = base.workers.saturating_mul(2);
         if workers <= base.qps {
             of_rail(Kind::Workers(workers), Params { workers, ..base.clone() });
         }
+        of_rail(Kind::Again, base.clone());
         let sharing = sharing(topology, rail);
         if !sharing.is_empty() && slow.contains(device) {
             steps.push(step(Kind::Sharing, own().into_iter().chain(sharing).collect(), base.clone()));

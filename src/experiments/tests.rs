@@ -1,7 +1,8 @@
 use super::diagnosis::{RailDiagnosis, judge};
-use super::{Answer, Kind, Seen, Step, next, plan};
+use super::{Answer, Base, Kind, Seen, Step, next, plan};
 use crate::rules::Limits;
 use crate::rules::testing::{bonded, rail, two_sockets};
+use probes::load::WorkingSet;
 use probes::model::{Frame, Load, LoadOrigin, RailFrame, RailId, Topology, Worker, WorkerFrame, WorkerPhase};
 use std::sync::Arc;
 
@@ -50,7 +51,8 @@ impl Host<'_> {
 
     /// All experiments in their order, and the verdicts.
     fn diagnose(&self) -> (Vec<Seen>, Vec<RailDiagnosis>) {
-        let (base, limits) = (plan::usual(), Limits::default());
+        let base = Base { params: plan::usual(), cold: WorkingSet::Bytes(1 << 30) };
+        let limits = Limits::default();
         let mut seen = Vec::new();
         while let Some(step) = next(&self.topology, &base, &limits, &seen) {
             assert!(seen.len() < 200, "the plan ends");
@@ -91,7 +93,7 @@ fn a_slow_rail_and_one_healthy_one_are_tried_in_every_way() {
         of.map(|seen| seen.step.kind.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(
-        kinds("mlx5_2")[..6],
+        kinds("mlx5_2")[..7],
         [
             "alone",
             "CPUs of node 1, memory of node 0",
@@ -99,10 +101,11 @@ fn a_slow_rail_and_one_healthy_one_are_tried_in_every_way() {
             "CPUs of node 1, memory of node 1",
             "cold memory",
             "2 threads",
+            "alone again",
         ]
     );
     let control = rails.iter().find(|rail| rail.control).unwrap();
-    assert_eq!(kinds(&control.device).len(), 6);
+    assert_eq!(kinds(&control.device).len(), 7);
     assert!(
         control.placement.as_ref().unwrap().starts_with("on its own node 48.0 GB/s; CPUs of node 1 48.0")
     );
@@ -161,4 +164,21 @@ fn an_experiment_that_cannot_be_had_is_a_cell_that_says_why() {
     assert_eq!(holds, Answer::Unknown);
     assert!(because.starts_with("not measurable here: cold memory: no memory"), "{because}");
     assert_eq!(rails[0].failed, ["cold memory: no memory"]);
+}
+
+#[test]
+fn what_is_no_more_than_the_noise_of_the_rail_itself_is_no_cause() {
+    let host = Host {
+        topology: four_rails(),
+        brings: &|step, device| match (device, &step.kind) {
+            ("mlx5_1", Kind::Place { cpu: 1, mem: 1 }) => Some(24.0),
+            ("mlx5_1", Kind::Again) => Some(22.0),
+            ("mlx5_1", _) => Some(20.0),
+            _ => Some(48.0),
+        },
+    };
+    let (_, rails) = host.diagnose();
+    let (holds, because) = answer(&rails, "mlx5_1", "H4");
+    assert_eq!((holds, rails[0].cause), (Answer::No, Some("slow-unexplained")));
+    assert!(because.ends_with("the rail by itself differs by 9 % from time to time"), "{because}");
 }

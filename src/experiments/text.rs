@@ -63,7 +63,14 @@ impl RailDiagnosis {
     }
 
     fn figures(&self) -> [String; 3] {
-        let figure = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.2}"));
+        let figure = |value: Option<f64>| {
+            value.map_or_else(
+                || "?".to_owned(),
+                |value| {
+                    if value >= 0.1 { format!("{value:.2}") } else { crate::rules::rate(value) }
+                },
+            )
+        };
         [figure(self.alone_gb_per_s), figure(self.together_gb_per_s), figure(self.ceiling_gb_per_s)]
     }
 

@@ -113,6 +113,12 @@ fn rate(gb_per_s: f64) -> Result<f64, String> {
     }
 }
 
+/// Memory per rail that this host's caches do not hold, as `--working-set cold` asks for it.
+#[must_use]
+pub fn cold() -> WorkingSet {
+    WorkingSet::Bytes(cold_bytes(last_level_bytes(&Root::live())))
+}
+
 /// A working set as typed: `hot`, `cold` or bytes a rail.
 fn working_set(text: &str, caches_bytes: Option<u64>) -> Result<WorkingSet, String> {
     // larger than a message may be

@@ -49,7 +49,7 @@ pub(super) fn rounded(value: f64) -> f64 {
 }
 
 /// A rate for a message; small ones keep their first digits.
-pub(super) fn rate(gb_per_s: f64) -> String {
+pub(crate) fn rate(gb_per_s: f64) -> String {
     if gb_per_s >= 0.1 || gb_per_s == 0.0 { format!("{gb_per_s:.1}") } else { format!("{gb_per_s:.4}") }
 }
 

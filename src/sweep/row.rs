@@ -112,8 +112,10 @@ impl Point {
             let row = Row::of(&done, threads, nic, gaps).without_polls_if(is_simulated);
             let of_rail = to.workers.iter().filter(|worker| worker.rail == Some(id));
             let single_read_ns = of_rail.filter_map(|worker| worker.round_trip_ns).min();
-            let terms =
-                Terms { op, read_depth: point.read_depth, round_trip_ns: single_read_ns, rate_gb_per_s };
+            // no more READs are under way than the send queue holds
+            let queue = to.load.as_ref().and_then(|load| load.depth);
+            let read_depth = point.read_depth.map(|depth| queue.map_or(depth, |queue| depth.min(queue)));
+            let terms = Terms { op, read_depth, round_trip_ns: single_read_ns, rate_gb_per_s };
             let at_mtu = to.load.as_deref().map_or(Cow::Borrowed(rail), |load| with_path_mtu_of(rail, load));
             let bound = Bound::of(&at_mtu, spot, terms, &row);
             let round_trip_us = single_read_ns.map(|ns| ns as f64 / 1e3);
@@ -356,6 +358,23 @@ mod tests {
         };
         assert!(because(Some(1024)).starts_with("45.06 of 46.29 GB/s the wire"), "{}", because(Some(1024)));
         assert!(because(None).starts_with("92 % of the line"), "{}", because(None));
+    }
+
+    #[test]
+    fn a_send_queue_that_holds_fewer_is_the_read_window() {
+        let mut topology = topology();
+        topology.rails[0].line_gbit_per_s = Some(400.0);
+        let mut to = frame(1, 3_000_000, Vec::new());
+        for worker in &mut to.workers {
+            worker.round_trip_ns = Some(10_000);
+        }
+        let bound = |depth| {
+            let load = Load { depth: Some(depth), read_depth: Some(16), ..Load::default() };
+            let to = Frame { load: Some(Arc::new(load)), ..to.clone() };
+            Point::between(SPOT, &topology, &frame(0, 0, Vec::new()), &to).rails[0].bound.by.clone()
+        };
+        // 4 queue pairs x 8 READs x 4 KiB / 10 us = 13.1 GB/s, of which 12.3 were read; with 16 READs it is 26.2
+        assert_eq!((bound(8).as_str(), bound(128).as_str()), ("read-window", "unknown"));
     }
 
     #[test]

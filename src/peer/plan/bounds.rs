@@ -65,9 +65,10 @@ impl Plan {
         let bytes = self.bytes();
         match there_are_bytes {
             Some(all) if bytes > all / 2 => Err(PeerError::BadPlan(format!(
-                "{} rails x {} need {:.1} GB of the {:.1} GB {owner} has: ask for fewer queue pairs, smaller \
+                "{} {} x {} need {:.1} GB of the {:.1} GB {owner} has: ask for fewer queue pairs, smaller \
                  messages or a smaller working set",
                 self.lines.len(),
+                if self.lines.len() == 1 { "rail" } else { "rails" },
                 match params.working_set {
                     WorkingSet::Hot if params.qps == 1 => format!("1 queue pair x {} B", params.size_bytes),
                     WorkingSet::Hot => format!("{} queue pairs x {} B", params.qps, params.size_bytes),

@@ -211,7 +211,11 @@ impl App {
             Action::Mark if self.how.mode.is_past() => {
                 return self.say("no mark: what was recorded or copied is not changed");
             }
-            Action::Mark => self.prompt = Some(Prompt::new(Question::Mark)),
+            Action::Mark => {
+                // not behind the help
+                self.help_open = false;
+                self.prompt = Some(Prompt::new(Question::Mark));
+            }
             Action::Pause
             | Action::StepBack
             | Action::StepOn

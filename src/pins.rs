@@ -175,12 +175,15 @@ pub fn judge(
         processes: Some(Arc::new(seen.iter().flat_map(as_they_work).collect())),
         ..Frame::default()
     });
+    let mut left_out: BTreeMap<u32, String> = BTreeMap::new();
     let (mut own, mut general) = (BTreeMap::<u32, Vec<Finding>>::new(), Vec::new());
     for finding in rules::diagnose(topology, &timeline, limits) {
-        let is_meant =
-            PLACEMENT.contains(&&*finding.code) && !ignore.iter().any(|code| *code == finding.code);
+        let is_ignored = ignore.iter().any(|code| *code == finding.code);
         match pids_of(&finding) {
-            _ if !is_meant => {}
+            _ if !PLACEMENT.contains(&&*finding.code) => {}
+            pids if is_ignored => {
+                left_out.extend(pids.into_iter().map(|pid| (pid, finding.code.to_string())));
+            }
             pids if pids.is_empty() => general.push(finding),
             pids => pids.into_iter().for_each(|pid| own.entry(pid).or_default().push(finding.clone())),
         }
@@ -191,7 +194,13 @@ pub fn judge(
         if !ignore.iter().any(|code| code == "shared-rail") {
             findings.extend(near_gpu::far_rail(topology, seen));
         }
-        Some(Pinned::of(topology, seen, findings, asked.as_ref(), limits))
+        let mut pinned = Pinned::of(topology, seen, findings, asked.as_ref(), limits);
+        if let Some(code) =
+            left_out.get(&pid).filter(|_| pinned.findings.is_empty() && pinned.lost.is_empty())
+        {
+            pinned.verdict = format!("{code}, which is left out");
+        }
+        Some(pinned)
     });
     Pins {
         schema: SCHEMA,

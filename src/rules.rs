@@ -50,6 +50,7 @@ mod unstable;
 mod verbs_access;
 mod wording;
 
+pub(crate) use bond_legs::lets_every_leg_carry;
 pub use codes::{UnknownCode, all_known, codes, nearest};
 pub use fabric::{Strain, strain_of};
 pub use finding::{Finding, Severity};

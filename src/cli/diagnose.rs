@@ -46,7 +46,7 @@ pub enum DiagnoseFormat {
 #[command(after_help = HELP)]
 pub struct DiagnoseArgs {
     /// Host of the `railscope serve`, with `:PORT` if it is not 18520
-    #[arg(value_name = "PEER[:PORT]", required_unless_present = "scenario", conflicts_with = "scenario")]
+    #[arg(value_name = "PEER[:PORT]", conflicts_with = "scenario")]
     pub peer: Option<String>,
     /// Show PEER that this end knows the secret in FILE; it is never sent
     #[arg(long, value_name = "FILE")]
@@ -70,7 +70,7 @@ pub struct DiagnoseArgs {
     #[arg(short = 'x', long, value_name = "N")]
     pub gid_index: Option<u32>,
     /// What carries the bytes
-    #[arg(long, value_enum, default_value_t, value_name = "NAME", requires_if("sim", "scenario"))]
+    #[arg(long, value_enum, default_value_t, value_name = "NAME")]
     pub transport: DiagnoseCarrier,
     /// Scenario of the simulated node, as `demo` has them; with --transport sim
     #[arg(long, value_name = "NAME")]

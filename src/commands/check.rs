@@ -23,7 +23,7 @@ pub fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
     let common = with_time(common);
     let form = form(args.format, &common)?;
     // before anybody waits for nothing
-    let mut out = Output::to(args.output.as_deref())?;
+    let mut out = Output::to(args.output.as_deref(), &[])?;
     let stop = Stop::new();
     // a check that is cut short reports on what was seen so far
     signals::end_on_signals(stop.clone())?;

@@ -10,8 +10,9 @@ use crate::experiments::text::Markdown;
 use crate::experiments::{self, Base, Diagnosis, Seen, Step, plan};
 use crate::peer::request;
 use crate::printable::{Printable, tell};
+use crate::rules::Severity;
 use crate::session::Stop;
-use crate::settings::{Common, FailOn, Size};
+use crate::settings::{Common, Size};
 use anyhow::{Context, ensure};
 use probes::load::Params;
 use probes::model::Topology;
@@ -63,7 +64,7 @@ pub fn run(args: &DiagnoseArgs) -> anyhow::Result<ExitCode> {
     print(&diagnosis, form)?;
     ensure!(measured, "not one rail could be measured: {}", first_failure(&diagnosis));
     let slow = diagnosis.rails.iter().any(|rail| rail.slow);
-    Ok(ExitCode::from(u8::from(slow && common.fail_on() != FailOn::Never)))
+    Ok(ExitCode::from(u8::from(slow && common.fail_on().fails(Severity::Warning))))
 }
 
 /// Flags of those who watch, which mean nothing here.
@@ -75,6 +76,11 @@ fn refuse(common: &Common) -> anyhow::Result<()> {
             "`railscope load --record` records a load; --json keeps all figures of these",
         ),
         (common.steps.is_some(), "--steps", "counters that are stepped cannot be loaded"),
+        (
+            !common.ignore().is_empty(),
+            "--ignore",
+            "a cause is named or it is not; `check` knows findings to leave out",
+        ),
         (common.overlay.every.is_some(), "--every", "each load has two samples, at both ends of its window"),
     ] {
         ensure!(!given, "{flag}: {instead}");

@@ -31,7 +31,7 @@ pub fn run(args: &DiffArgs) -> anyhow::Result<ExitCode> {
     let sides = [&args.before, &args.after].map(|path| side(path, args.rails.as_deref()));
     let [a, b] = sides;
     let diff = compare(&a?, &b?, &Limits::default(), &args.ignore, args.tolerance);
-    let mut out = Output::to(args.output.as_deref())?;
+    let mut out = Output::to(args.output.as_deref(), &[&args.before, &args.after])?;
     let written = match (args.json, args.format) {
         (true, _) | (_, DiffFormat::Json) => {
             serde_json::to_writer_pretty(&mut out, &diff).map_err(Into::into).and_then(|()| writeln!(out))

@@ -25,23 +25,37 @@ struct Renamed {
 }
 
 impl Output {
-    /// Opens the file, or stdout without one.
+    /// Opens the file, or stdout without one. What is no file (a device, a pipe) is written as it stands; a link stays one.
     ///
     /// # Errors
     ///
-    /// No file can be made in its folder.
-    pub fn to(file: Option<&Path>) -> anyhow::Result<Self> {
-        let Some(path) = file else {
+    /// No file can be made in its folder, or it is one of `inputs`, which are read.
+    pub fn to(file: Option<&Path>, inputs: &[&Path]) -> anyhow::Result<Self> {
+        let Some(asked) = file else {
             return Ok(Self { out: Some(BufWriter::new(Box::new(io::stdout()))), file: None });
         };
-        let name = path.file_name().with_context(|| format!("-o {}: names no file", path.display()))?;
+        let refused =
+            |error: &io::Error| anyhow!("-o {}: {}", asked.display(), crate::session::cannot_write(error));
+        let path = asked.canonicalize().unwrap_or_else(|_| asked.to_owned());
+        if inputs.iter().any(|input| input.canonicalize().is_ok_and(|input| input == path)) {
+            return Err(anyhow!("-o {}: is what is read; name another file", asked.display()));
+        }
+        let there = path.metadata().ok();
+        if there.as_ref().is_some_and(|there| !there.is_file() && !there.is_dir()) {
+            let out = File::options().write(true).open(&path).map_err(|error| refused(&error))?;
+            return Ok(Self { out: Some(BufWriter::new(Box::new(out))), file: None });
+        }
+        let name = path.file_name().with_context(|| format!("-o {}: names no file", asked.display()))?;
         let mut hidden = std::ffi::OsString::from(".");
         hidden.push(name);
         hidden.push(format!(".{}", std::process::id()));
         let unfinished = path.with_file_name(hidden);
-        let out = File::create_new(&unfinished)
-            .map_err(|error| anyhow!("-o {}: {}", path.display(), crate::session::cannot_write(&error)))?;
-        let file = Renamed { unfinished, path: path.to_owned() };
+        let out = File::create_new(&unfinished).map_err(|error| refused(&error))?;
+        let file = Renamed { unfinished, path };
+        if let Some(there) = there {
+            // who may read it stays as it was
+            out.set_permissions(there.permissions()).map_err(|error| refused(&error))?;
+        }
         Ok(Self { out: Some(BufWriter::new(Box::new(out))), file: Some(file) })
     }
 
@@ -62,7 +76,7 @@ impl Output {
         match (done, self.file.take()) {
             (Ok(()), _) => Ok(()),
             (Err(error), None) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-            (Err(error), None) => Err(error).context("what was made cannot be written to stdout"),
+            (Err(error), None) => Err(error).context("what was made cannot be written"),
             (Err(error), Some(file)) => {
                 let _ = std::fs::remove_file(&file.unfinished);
                 Err(anyhow!("-o {}: {}", file.path.display(), crate::session::cannot_write(&error)))
@@ -101,16 +115,37 @@ mod tests {
         let path = folder.path().join("a.prom");
         let names = || std::fs::read_dir(folder.path()).unwrap().count();
         std::fs::write(&path, "old").unwrap();
-        let mut output = Output::to(Some(&path)).unwrap();
+        let mut output = Output::to(Some(&path), &[]).unwrap();
         output.write_all(b"new").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
         output.end(Ok(())).unwrap();
         assert_eq!((std::fs::read_to_string(&path).unwrap().as_str(), names()), ("new", 1));
-        let mut given_up = Output::to(Some(&path)).unwrap();
+        let mut given_up = Output::to(Some(&path), &[]).unwrap();
         given_up.write_all(b"half").unwrap();
         drop(given_up);
         assert_eq!((std::fs::read_to_string(&path).unwrap().as_str(), names()), ("new", 1));
-        let error = Output::to(Some(&folder.path().join("none/a"))).unwrap_err().to_string();
+        let error = Output::to(Some(&folder.path().join("none/a")), &[]).unwrap_err().to_string();
         assert!(error.ends_with("its folder does not exist; make it first"), "{error}");
+    }
+
+    #[test]
+    fn what_is_read_is_not_written_over_and_a_link_and_a_pipe_stay_what_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("a.rsz"), folder.path().join("link"));
+        std::fs::write(&path, "old").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        for name in [&path, &link] {
+            let error = Output::to(Some(name), &[&path]).unwrap_err().to_string();
+            assert!(error.ends_with("is what is read; name another file"), "{error}");
+        }
+        let mut output = Output::to(Some(&link), &[]).unwrap();
+        output.write_all(b"new").unwrap();
+        output.end(Ok(())).unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
+        let mut full = Output::to(Some(std::path::Path::new("/dev/full")), &[]).unwrap();
+        full.write_all(b"more").unwrap();
+        assert!(full.end(Ok(())).is_err());
+        assert!(!std::path::Path::new("/dev/full").is_file());
     }
 }

@@ -44,7 +44,9 @@ pub fn run(args: PinsArgs) -> anyhow::Result<ExitCode> {
     let mut topology = Topology::clone(session.topology());
     let mut watcher = Watcher::open(&root, &mut topology);
     let (seen, asked) = if args.command.is_empty() {
-        (by_id(&root, &mut watcher, &args.pids)?, None)
+        let gaps = topology.gaps.iter().filter(|gap| gap.probe == "processes");
+        let why: Vec<&str> = gaps.map(|gap| gap.reason.as_str()).collect();
+        (by_id(&root, &mut watcher, &args.pids, &why.join("; "))?, None)
     } else {
         (under_observation(&root, &mut watcher, &args.command)?, Asked::of(&args.command))
     };
@@ -55,8 +57,12 @@ pub fn run(args: PinsArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The processes with these ids, or all that use rails.
-fn by_id(root: &Root, watcher: &mut Watcher, pids: &[u32]) -> anyhow::Result<Vec<Seen>> {
-    let users = watcher.look(root, 0).unwrap_or_default();
+fn by_id(root: &Root, watcher: &mut Watcher, pids: &[u32], why: &str) -> anyhow::Result<Vec<Seen>> {
+    let users = watcher.look(root, 0);
+    if pids.is_empty() && users.is_none() {
+        bail!("which processes use the rails is not known: {why}");
+    }
+    let users = users.unwrap_or_default();
     if pids.is_empty() {
         let mut ids: Vec<u32> = users.iter().map(|process| process.pid).collect();
         ids.dedup();

@@ -58,7 +58,7 @@ pub fn run(args: ReportArgs) -> anyhow::Result<ExitCode> {
         Format::Svg => Form::Svg,
         Format::OpenMetrics => Form::OpenMetrics,
     };
-    let mut out = Output::to(args.output.as_deref())?;
+    let mut out = Output::to(args.output.as_deref(), &[&args.file])?;
     let mut written = Ok(());
     let session = source.session();
     let mut rows = Vec::new();
@@ -94,6 +94,11 @@ pub fn run(args: ReportArgs) -> anyhow::Result<ExitCode> {
     if let Some(warning) = condition.warning() {
         tell(format_args!("{}: {warning}", args.file.display()));
     }
+    ensure!(
+        report.session.frames > 0,
+        "{}: not one sample of it can be read, so nothing was measured and nothing is judged",
+        args.file.display()
+    );
     Ok(verdict::exit_code(&report, common.fail_on()))
 }
 

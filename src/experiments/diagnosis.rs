@@ -3,7 +3,7 @@
 use super::hypotheses::{Answer, Case, Hypothesis};
 use super::plan::{Kind, control};
 use super::{Seen, Step};
-use crate::ceilings::Ceilings;
+use crate::ceilings::{Ceilings, line_goodput_of_messages_gb_per_s};
 use crate::rules::Limits;
 use probes::model::{Rail, Topology};
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub const SCHEMA: &str = "railscope.diagnosis/1";
 const SAME_CEILING: f64 = 0.02;
 
 /// The order in which causes are named where several hold: what was seen directly before what was inferred.
-const FIRST: [&str; 7] = ["H3", "H1", "H2", "H6", "H5", "H7", "H4"];
+const FIRST: [&str; 7] = ["H3", "H1", "H2", "H6", "H7", "H5", "H4"];
 
 /// What the experiments amount to. Serialized it is the JSON form, displayed the text for people.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -89,7 +89,7 @@ pub fn judge(topology: &Topology, limits: &Limits, seen: &[Seen]) -> Vec<RailDia
         .iter()
         .map(|rail| {
             let is_slow = slow.contains(&rail.device);
-            let case = Case { topology, rail, seen, limits };
+            let case = Case { topology, rail, seen, limits, control: control.as_deref() };
             let mut this = RailDiagnosis {
                 device: rail.device.clone(),
                 alone_gb_per_s: rate(seen, &Kind::Alone, &rail.device),
@@ -123,7 +123,10 @@ pub(super) fn slow_rails(topology: &Topology, limits: &Limits, seen: &[Seen]) ->
 
 /// Below its ceiling, or below the median of the rails that could do as much, alone or together.
 fn why_slow(topology: &Topology, rail: &Rail, limits: &Limits, seen: &[Seen]) -> Option<String> {
-    let ceiling = Ceilings::of(rail).lowest();
+    let size_bytes = seen.first().map_or(u64::MAX, |seen| seen.step.params.size_bytes);
+    // small messages pay for their headers
+    let line = line_goodput_of_messages_gb_per_s(rail, size_bytes);
+    let ceiling = Ceilings { line, ..Ceilings::of(rail) }.lowest();
     let is_software = rail.pcie.is_none();
     for kind in [Kind::Alone, Kind::Together] {
         let Some(own) = rate(seen, &kind, &rail.device) else { continue };
@@ -138,28 +141,26 @@ fn why_slow(topology: &Topology, rail: &Rail, limits: &Limits, seen: &[Seen]) ->
                 limits.far_below_share * 100.0
             ));
         }
-        let mut like: Vec<f64> = topology
+        let mut peers: Vec<f64> = topology
             .rails
             .iter()
-            .filter(|other| is_alike(ceiling, Ceilings::of(other).lowest()))
+            .filter(|other| is_alike(Ceilings::of(rail).lowest(), Ceilings::of(other).lowest()))
             .filter_map(|other| rate(seen, &kind, &other.device))
             .collect();
-        like.sort_by(f64::total_cmp);
-        let median = *like.get(like.len() / 2)?;
-        if like.len() > 1 && own < limits.imbalance_share * median {
+        peers.sort_by(f64::total_cmp);
+        let median = *peers.get(peers.len() / 2)?;
+        if peers.len() > 1 && own < limits.imbalance_share * median {
             return Some(format!(
                 "{kind} {} GB/s, {:.2} of the median {} of {} rails that could do as much (limit {})",
                 crate::rules::rate(own),
                 own / median,
                 crate::rules::rate(median),
-                like.len(),
+                peers.len(),
                 limits.imbalance_share
             ));
         }
         // trained low it reaches its own ceiling, which is not what its wire could bring
-        if let Some(line) = crate::ceilings::line_goodput_gb_per_s(rail)
-            .filter(|line| !is_software && own < limits.far_below_share * line)
-        {
+        if let Some(line) = line.filter(|line| !is_software && own < limits.far_below_share * line) {
             return Some(format!("{kind} {} of the {line:.1} GB/s of its wire", crate::rules::rate(own)));
         }
     }

@@ -1,9 +1,10 @@
 //! The causes of a slow rail, each held against what was measured.
 
-use super::plan::{Kind, places, sharing};
+use super::plan::{Kind, places, shared_payload_gb_per_s, sharing};
 use super::{RailSeen, Seen};
 use crate::ceilings::{line_goodput_gb_per_s, path_payload_gb_per_s, slowest_hop};
-use crate::rules::{Limits, rate};
+use crate::rules::{Limits, lets_every_leg_carry, rate};
+use crate::sweep::row::Nic;
 use probes::model::{Hop, PciePath, Rail, Topology};
 use serde::Serialize;
 use std::fmt;
@@ -14,6 +15,12 @@ const SAME: f64 = 0.10;
 const NOISES: f64 = 3.0;
 /// Empty polls below this share are rare.
 const RARE_EMPTY_POLLS: f64 = 0.05;
+/// Share of the READ window from which on it is the limit: its round trip was measured without other traffic.
+const AT_WINDOW: f64 = 0.9;
+/// Counters of the fabric that grow by less for each gigabyte are ordinary life.
+const NOTABLE_PER_GB: f64 = 1.0;
+/// And so is what is not that many times as much as on the healthy rail.
+const BEYOND_USUAL: f64 = 3.0;
 /// Nearer than this to a ceiling it is the limit.
 const AT_CEILING: f64 = 0.85;
 
@@ -60,6 +67,8 @@ pub(super) struct Case<'a> {
     pub(super) rail: &'a Rail,
     pub(super) seen: &'a [Seen],
     pub(super) limits: &'a Limits,
+    /// The healthy rail beside which it is judged.
+    pub(super) control: Option<&'a str>,
 }
 
 /// What a link that carries too little is called: trained low, by its slot, or all that there is.
@@ -151,6 +160,13 @@ impl Case<'_> {
         let Some(bond) = self.rail.bond.as_ref().filter(|bond| bond.legs.len() > 1) else {
             return hypothesis(Answer::No, "it has one port".to_owned());
         };
+        if !lets_every_leg_carry(bond) {
+            let mode = bond.mode.as_deref().unwrap_or("of an unknown mode");
+            let says = format!(
+                "the bond ({mode}) does not let every leg carry now, by design or as one is down or kept out"
+            );
+            return hypothesis(Answer::No, says);
+        }
         let rates = self.shown(&Kind::Alone).and_then(|seen| {
             seen.legs_gb_per_s.as_ref().ok_or_else(|| "the bytes of its legs cannot be read".to_owned())
         });
@@ -205,20 +221,40 @@ impl Case<'_> {
         }
         let others = sharing(self.topology, self.rail);
         if others.is_empty() {
-            return hypothesis(Answer::No, "no other rail's path has a link of its".to_owned());
+            return hypothesis(
+                Answer::No,
+                "no other rail that was loaded has a link in common with it".to_owned(),
+            );
         }
-        match (self.by_itself(), self.rate(&Kind::Sharing)) {
-            (Ok(alone), Ok(beside)) => {
-                let answer = if beside < (1.0 - self.same()) * alone { Answer::Yes } else { Answer::No };
-                let (alone, beside) = (rate(alone), rate(beside));
-                let says =
-                    format!("alone {alone}, beside {} {beside} GB/s{}", others.join(", "), self.noise());
-                hypothesis(answer, says)
-            }
+        let (alone, beside) = match (self.by_itself(), self.rate(&Kind::Sharing)) {
+            (Ok(alone), Ok(beside)) => (alone, beside),
             (Err(why), _) | (_, Err(why)) => {
-                hypothesis(Answer::Unknown, format!("not measurable here: {why}"))
+                return hypothesis(Answer::Unknown, format!("not measurable here: {why}"));
             }
-        }
+        };
+        let step = self.seen.iter().find(|seen| seen.step.is(&Kind::Sharing, &self.rail.device));
+        let sum: f64 = step.iter().flat_map(|seen| &seen.rails).filter_map(|rail| rail.gb_per_s).sum();
+        let carries = shared_payload_gb_per_s(self.topology, self.rail, &others);
+        let link = carries.map_or_else(|| "unknown".to_owned(), rate);
+        let says = format!(
+            "alone {}, beside {} {} GB/s; together {} GB/s, the link they share carries {link}{}",
+            rate(alone),
+            others.join(", "),
+            rate(beside),
+            rate(sum),
+            self.noise()
+        );
+        let drops = beside < (1.0 - self.same()) * alone;
+        // a drop alone may as well be the fabric's, or the peer's
+        let is_full = carries.map(|carries| sum >= AT_CEILING * carries);
+        hypothesis(
+            match (drops, is_full) {
+                (false, _) => Answer::No,
+                (true, Some(true)) => Answer::Yes,
+                (true, _) => Answer::Unknown,
+            },
+            says,
+        )
     }
 
     fn low_link(&self) -> Hypothesis {
@@ -256,7 +292,7 @@ impl Case<'_> {
     pub(super) fn placement(&self) -> Hypothesis {
         let hypothesis = |answer, because| Hypothesis {
             id: "H4",
-            says: "it is used from the wrong node",
+            says: "another node suits it better than its own",
             answer,
             because,
             code: "cross-numa",
@@ -306,28 +342,50 @@ impl Case<'_> {
             because,
             code,
         };
-        let loads = self.seen.iter().filter(|seen| matches!(seen.step.kind, Kind::Alone | Kind::Together));
-        let counted: Vec<&RailSeen> = loads.filter_map(|seen| seen.of(&self.rail.device)).collect();
-        let sum = |of: fn(&RailSeen) -> Option<u64>| {
-            counted.iter().filter_map(|seen| of(seen)).reduce(|a, b| a + b)
-        };
-        let kinds = [
-            ("ecn-cnp", "congestion signals", sum(|seen| seen.nic.ecn_cnp)),
-            ("retransmit", "packets lost or sent again", sum(|seen| seen.nic.retransmits)),
-            ("rx-pause", "pauses received", sum(|seen| seen.nic.rx_pause)),
+        let kinds: [(&str, &str, Count); 3] = [
+            ("ecn-cnp", "congestion signals", |nic| nic.ecn_cnp),
+            ("retransmit", "packets lost or out of order", |nic| nic.retransmits),
+            ("rx-pause", "pauses received", |nic| nic.rx_pause),
         ];
-        let known: Vec<_> =
-            kinds.iter().filter_map(|(code, what, count)| Some((*code, *what, (*count)?))).collect();
-        if known.is_empty() {
-            let why = "not measurable here: its NIC shows no counter of the kind".to_owned();
-            return hypothesis(Answer::Unknown, why, "ecn-cnp");
+        let control = self.control.map(|device| self.moved(device));
+        let own = self.moved(&self.rail.device);
+        let mut words = Vec::new();
+        let (mut is_yes, mut is_open) = (None, false);
+        for (code, what, of) in kinds {
+            let Some(count) = own.grown(of) else {
+                words.push(format!("{what} not counted"));
+                is_open = true;
+                continue;
+            };
+            words.push(format!("{what} +{count}"));
+            let per_gb = own.per_gb(of).unwrap_or(0.0);
+            let usual = control.as_ref().and_then(|control| control.per_gb(of)).unwrap_or(0.0);
+            // some are ordinary life of a fast fabric
+            if per_gb >= NOTABLE_PER_GB && per_gb >= BEYOND_USUAL * usual {
+                is_yes = is_yes.or(Some(code));
+            } else if count > 0 {
+                is_open = true;
+            }
         }
-        let grown: Vec<_> = known.iter().filter(|(_, _, count)| *count > 0).collect();
-        let each: Vec<String> = known.iter().map(|(_, what, count)| format!("{what} +{count}")).collect();
-        match grown.first() {
-            Some((code, ..)) => hypothesis(Answer::Yes, each.join(", "), code),
-            None => hypothesis(Answer::No, each.join(", "), "ecn-cnp"),
+        let pushes_back = own.grown(|nic| nic.tx_pause).is_some_and(|count| count > 0);
+        if pushes_back {
+            words.push("and this host itself sent pauses or discarded".to_owned());
         }
+        words.push("the peer's counters are not seen from here".to_owned());
+        let answer = match is_yes {
+            // a host that pushes back fills the queues that then are marked
+            Some(_) if pushes_back => Answer::Unknown,
+            Some(_) => Answer::Yes,
+            None if is_open || pushes_back => Answer::Unknown,
+            None => Answer::No,
+        };
+        hypothesis(answer, words.join(", "), is_yes.unwrap_or("ecn-cnp"))
+    }
+
+    /// What a rail moved and counted alone and together with all.
+    fn moved(&self, device: &str) -> Moved {
+        let loads = self.seen.iter().filter(|seen| matches!(seen.step.kind, Kind::Alone | Kind::Together));
+        Moved(loads.filter_map(|seen| Some((seen.of(device)?.clone(), seen.window_s))).collect())
     }
 
     fn window_or_cpu(&self) -> Hypothesis {
@@ -344,9 +402,17 @@ impl Case<'_> {
                 return hypothesis(Answer::Unknown, format!("not measurable here: {why}"), "read-window");
             }
         };
-        if alone.bound.by == "read-window" {
-            return hypothesis(Answer::Yes, alone.bound.because.clone(), "read-window");
-        }
+        let window = match (alone.gb_per_s, alone.read_window_gb_per_s) {
+            (Some(one), Some(window)) => {
+                let says =
+                    format!("{} of {} GB/s that its READs bring over a round trip", rate(one), rate(window));
+                if one >= AT_WINDOW * window {
+                    return hypothesis(Answer::Yes, says, "read-window");
+                }
+                says
+            }
+            _ => "the round trip was not measured".to_owned(),
+        };
         let workers = self.seen.iter().find_map(|seen| match seen.step.kind {
             Kind::Workers(workers) if seen.step.rails.first() == Some(&self.rail.device) => Some(workers),
             _ => None,
@@ -361,22 +427,27 @@ impl Case<'_> {
             (Some(one), Ok((workers, more))) => {
                 let one = self.by_itself().unwrap_or(one);
                 let helps = more > (1.0 + self.same()) * one;
-                let is_rare = alone.empty_poll_share.is_none_or(|share| share < RARE_EMPTY_POLLS);
-                let answer = if helps && is_rare { Answer::Yes } else { Answer::No };
-                hypothesis(
-                    answer,
-                    format!(
-                        "{} GB/s, with {workers} threads {}; {polls}{}",
-                        rate(one),
-                        rate(more),
-                        self.noise()
-                    ),
-                    "cpu-bound",
-                )
+                let is_rare = alone.empty_poll_share.is_some_and(|share| share < RARE_EMPTY_POLLS);
+                let answer = match (helps, is_rare) {
+                    (true, true) => Answer::Yes,
+                    // it gains, and the thread had time left: something else is in it
+                    (true, false) => Answer::Unknown,
+                    (false, _) if alone.read_window_gb_per_s.is_none() => Answer::Unknown,
+                    (false, _) => Answer::No,
+                };
+                let says = format!(
+                    "{window}; with {workers} threads {} instead of {} GB/s; {polls}{}",
+                    rate(more),
+                    rate(one),
+                    self.noise()
+                );
+                hypothesis(answer, says, "cpu-bound")
             }
-            (_, Err(why)) => {
-                hypothesis(Answer::Unknown, format!("not measurable here: {why}; {polls}"), "cpu-bound")
-            }
+            (_, Err(why)) => hypothesis(
+                Answer::Unknown,
+                format!("{window}; not measurable here: {why}; {polls}"),
+                "cpu-bound",
+            ),
             (None, _) => hypothesis(Answer::Unknown, "no message was completed".to_owned(), "cpu-bound"),
         }
     }
@@ -389,35 +460,51 @@ impl Case<'_> {
             because,
             code: "memory-bound",
         };
-        let sent: Option<u64> = self
-            .seen
-            .iter()
-            .filter(|seen| matches!(seen.step.kind, Kind::Alone | Kind::Together))
-            .filter_map(|seen| seen.of(&self.rail.device)?.nic.tx_pause)
-            .reduce(|a, b| a + b);
-        let paused = match sent {
-            Some(count) => format!("; pauses sent +{count}"),
+        let sent = self.moved(&self.rail.device).grown(|nic| nic.tx_pause);
+        let pushes_back = sent.is_some_and(|count| count > 0);
+        let sent = match sent {
+            Some(count) => format!("; pauses sent or packets discarded +{count}"),
             None => "; pauses sent are not counted".to_owned(),
         };
-        let has_paused = sent.is_some_and(|count| count > 0);
         match (self.by_itself(), self.rate(&Kind::Cold)) {
             (Ok(hot), Ok(cold)) => {
                 let slower = cold < (1.0 - self.same()) * hot;
-                let answer = if slower || has_paused { Answer::Yes } else { Answer::No };
-                hypothesis(
-                    answer,
-                    format!(
-                        "memory in cache {}, in none {} GB/s{paused}{}",
-                        rate(hot),
-                        rate(cold),
-                        self.noise()
-                    ),
-                )
+                let answer = match (slower, pushes_back) {
+                    (true, _) => Answer::Yes,
+                    // the host pushes back, which PCIe, ordering and an IOMMU bring about as well
+                    (false, true) => Answer::Unknown,
+                    (false, false) => Answer::No,
+                };
+                let says = format!(
+                    "buffers used again and again {}, walked through at both ends {} GB/s{sent}{}",
+                    rate(hot),
+                    rate(cold),
+                    self.noise()
+                );
+                hypothesis(answer, says)
             }
-            _ if has_paused => hypothesis(Answer::Yes, paused.trim_start_matches("; ").to_owned()),
             (Err(why), _) | (_, Err(why)) => {
-                hypothesis(Answer::Unknown, format!("not measurable here: {why}{paused}"))
+                hypothesis(Answer::Unknown, format!("not measurable here: {why}{sent}"))
             }
         }
+    }
+}
+
+/// What a NIC counted of one kind.
+type Count = fn(&Nic) -> Option<u64>;
+
+/// What a rail moved in some loads, each with the length of its window.
+struct Moved(Vec<(RailSeen, f64)>);
+
+impl Moved {
+    /// How much counters of a kind grew; `None` where the NIC has none of the kind.
+    fn grown(&self, of: Count) -> Option<u64> {
+        self.0.iter().filter_map(|(seen, _)| of(&seen.nic)).reduce(u64::saturating_add)
+    }
+
+    /// The same for each gigabyte of payload.
+    fn per_gb(&self, of: Count) -> Option<f64> {
+        let gb: f64 = self.0.iter().filter_map(|(seen, window_s)| Some(seen.gb_per_s? * window_s)).sum();
+        (gb > 0.0).then(|| self.grown(of).map(|count| count as f64 / gb)).flatten()
     }
 }

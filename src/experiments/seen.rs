@@ -21,6 +21,8 @@ pub struct RailSeen {
     pub empty_poll_share: Option<f64>,
     /// Fastest single READ before the load.
     pub round_trip_us: Option<f64>,
+    /// What the READs that may be under way bring over that time.
+    pub read_window_gb_per_s: Option<f64>,
     /// What the NIC counted of congestion and loss.
     pub nic: Nic,
     /// What bounds it, by the ceilings.
@@ -33,6 +35,8 @@ pub struct Seen {
     /// Which it was.
     #[serde(flatten)]
     pub step: Step,
+    /// Length of the window.
+    pub window_s: f64,
     /// Rail by rail.
     pub rails: Vec<RailSeen>,
     /// Why it shows nothing; null where it went well.
@@ -51,22 +55,32 @@ impl Seen {
             if causes.is_empty() { why } else { format!("{why}: {causes}") }
         });
         let op = step.params.op;
+        let window_s = point.window_s;
+        let load = to.load.as_deref().filter(|load| load.op == LoadOp::Read);
+        let outstanding = load.and_then(|load| {
+            let depth = load.read_depth?.min(load.depth.unwrap_or(u32::MAX));
+            Some(f64::from(depth) * f64::from(load.qps?) * load.size_bytes? as f64)
+        });
+        // bytes over microseconds are MB/s
+        let window =
+            |round_trip_us: f64| Some(outstanding? / round_trip_us / 1e3).filter(|window| window.is_finite());
         let rails = point.rails.into_iter().map(|rail| RailSeen {
             legs_gb_per_s: legs(topology, &rail.device, from, to, op),
             device: rail.device,
             gb_per_s: rail.row.gb_per_s,
             empty_poll_share: rail.row.empty_poll_share,
+            read_window_gb_per_s: rail.round_trip_us.and_then(window),
             round_trip_us: rail.round_trip_us,
             nic: rail.row.nic,
             bound: rail.bound,
         });
-        Self { rails: rails.collect(), step, failed }
+        Self { rails: rails.collect(), step, window_s, failed }
     }
 
     /// A load that could not be had.
     #[must_use]
     pub fn failed(step: Step, why: String) -> Self {
-        Self { step, rails: Vec::new(), failed: Some(why) }
+        Self { step, window_s: 0.0, rails: Vec::new(), failed: Some(why) }
     }
 
     /// What it showed of a rail; `None` where it failed, or did not load that rail.

@@ -5,6 +5,10 @@ use super::hypotheses::{Answer, Hypothesis};
 use crate::report::text::wrap::{Wrapped, clip};
 use std::fmt::{self, Display, Formatter};
 
+/// What the experiments cannot see.
+const SCOPE: &str = "These are loads of railscope's own, placed by it, against this one peer. `railscope pins` looks at your own \
+                     processes; with the roles changed, `railscope diagnose` looks at the peer.";
+
 impl Diagnosis {
     fn heading(&self) -> String {
         let host = clip(self.hostname.as_deref().unwrap_or("unknown host"), 24);
@@ -21,7 +25,9 @@ impl Diagnosis {
         let short = if self.cut_short { "; ended before all were made" } else { "" };
         let caveat =
             self.caveat.as_ref().map_or(String::new(), |caveat| format!("; {}", caveat.to_uppercase()));
-        format!("{} experiments in {:.0} s{failed}{short}{caveat}", self.experiments.len(), self.took_s)
+        let count = self.experiments.len();
+        let noun = if count == 1 { "experiment" } else { "experiments" };
+        format!("{count} {noun} in {:.0} s{failed}{short}{caveat}", self.took_s)
     }
 
     fn slow(&self) -> impl Iterator<Item = &RailDiagnosis> {
@@ -55,7 +61,7 @@ impl RailDiagnosis {
         let open = self.hypotheses.iter().filter(|held| held.answer == Answer::Unknown).map(|held| held.id);
         let open: Vec<&str> = open.collect();
         let open = if open.is_empty() {
-            "each of the seven was ruled out".to_owned()
+            "each of the seven was ruled out on this host; the peer's own PCIe, memory and placement were not tried".to_owned()
         } else {
             format!("not measurable here: {}", open.join(", "))
         };
@@ -89,7 +95,7 @@ impl Display for Diagnosis {
         write!(f, "{}", Wrapped { lead: "", text: &self.small_print() })?;
         writeln!(f, "{}\n", self.verdict())?;
         for rail in self.slow() {
-            write!(f, "{}", Wrapped { lead: "WARNING  ", text: &rail.sentence() })?;
+            write!(f, "{}", Wrapped { lead: "SLOW  ", text: &rail.sentence() })?;
             if let Some(cause) = rail.cause.filter(|cause| crate::rules::explain::of(cause).is_some()) {
                 writeln!(f, "  > what to do: `railscope explain {cause}`")?;
             }
@@ -118,6 +124,8 @@ impl Display for Diagnosis {
                 )?;
             }
         }
+        writeln!(f)?;
+        write!(f, "{}", Wrapped { lead: "", text: SCOPE })?;
         for rail in &self.rails {
             if let Some(cost) = &rail.placement {
                 writeln!(f)?;

@@ -144,3 +144,11 @@ fn the_text_fits_eighty_columns_and_shows_threads_memory_and_what_to_do() {
     }
     insta::assert_snapshot!(text);
 }
+
+#[test]
+fn what_is_left_out_of_the_findings_is_not_called_near() {
+    let far = seen(vec![group("4-7", 3, 900)], &[("bind:1", 1, 256)]);
+    let ignore = ["cross-numa".to_owned()];
+    let pins = judge(&Arc::new(session(topology())), &[far], None, &Limits::default(), &ignore);
+    assert_eq!((pins.processes[0].verdict.as_str(), pins.worst()), ("cross-numa, which is left out", None));
+}

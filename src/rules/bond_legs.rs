@@ -145,7 +145,7 @@ impl Moved {
 
 /// Modes in which every leg may send and receive at once, with every leg ready to
 /// (Documentation/networking/bonding.rst, "mode").
-fn lets_every_leg_carry(bond: &Bond) -> bool {
+pub(crate) fn lets_every_leg_carry(bond: &Bond) -> bool {
     let all = matches!(bond.mode.as_deref(), Some("802.3ad" | "balance-rr" | "balance-xor" | "balance-alb"));
     let ready = |leg: &Leg| leg.link_up != Some(false) && leg.active != Some(false);
     // without a LAG each RDMA device keeps to its own port, whatever the bond does

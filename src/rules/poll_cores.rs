@@ -116,7 +116,7 @@ fn crowded(cpu: u32, pollers: &[&Poller], free: &CpuSet) -> Finding {
     devices.sort_unstable();
     devices.dedup();
     let message = format!(
-        "{} may run on CPU {cpu} only, so each waits while another polls; CPUs {free} of the same node are not bound to",
+        "{} may run on CPU {cpu} only: if they poll, each waits for the other; CPUs {free} of the same node are free of them",
         list(pollers.iter().map(|one| one.title.as_str())),
     );
     let ours = pollers.iter().all(|one| one.pid.is_none());
@@ -124,7 +124,7 @@ fn crowded(cpu: u32, pollers: &[&Poller], free: &CpuSet) -> Finding {
         Some(pid) => {
             let first = free.iter().next().unwrap_or_default();
             format!(
-                "one CPU for each: `taskset -a -cp {first} {pid}` moves a process that runs, not its memory"
+                "one core for each polling thread: `taskset -cp {first} {pid}` moves the first thread of that process, not its memory"
             )
         }
         None if ours => {
@@ -158,8 +158,8 @@ fn interrupted(topology: &Topology, thread: &Poller) -> Option<Finding> {
             return None;
         }
         let message = format!(
-            "{} polls on CPU {}, which {} interrupts of {} go to; CPUs {quiet} of node {node} get none of them",
-            thread.title, thread.cpus, rail.interrupts.as_ref()?.count, rail.device,
+            "{} polls on CPU {}, which interrupts of {} go to, among others; CPUs {quiet} of node {node} get none of its {}",
+            thread.title, thread.cpus, rail.device, rail.interrupts.as_ref()?.count,
         );
         Some(
             Finding::new("irq-on-poll-core", Severity::Warning, [&rail.device], message)
@@ -168,10 +168,9 @@ fn interrupted(topology: &Topology, thread: &Poller) -> Option<Finding> {
                 .with("interrupts", rail.interrupts.as_ref()?.count)
                 .with("free_cpus", quiet.to_string())
                 .advise(format!(
-                    "let it poll on one of {quiet}, or move the interrupts: they are listed in \
-                     /sys/class/infiniband/{}/device/msi_irqs; for each, `echo {} > /proc/irq/N/smp_affinity_list`",
+                    "let it poll on one of {quiet}, or spread the interrupts over these: their numbers are in \
+                     /sys/class/infiniband/{}/device/msi_irqs, their CPUs in /proc/irq/N/smp_affinity_list",
                     rail.device,
-                    quiet.iter().next().unwrap_or_default(),
                 )),
         )
     })
@@ -224,10 +223,9 @@ mod tests {
         assert_eq!(named(&found), ["shared-core mlx5_0,mlx5_1"]);
         assert_eq!(
             found[0].message,
-            "ib_read_bw (PID 11) and ib_read_bw (PID 12) may run on CPU 1 only, so each waits while another polls; \
-             CPUs 0,2-3 of the same node are not bound to"
+            "ib_read_bw (PID 11) and ib_read_bw (PID 12) may run on CPU 1 only: if they poll, each waits for the other; CPUs 0,2-3 of the same node are free of them"
         );
-        assert!(found[0].advice.contains("`taskset -a -cp 0 12`"), "{found:?}");
+        assert!(found[0].advice.contains("`taskset -cp 0 12`"), "{found:?}");
     }
 
     #[test]
@@ -258,7 +256,9 @@ mod tests {
         let found = findings(&two_rails(), Some(ours(&["2", "1"])), Vec::new());
         assert_eq!(named(&found), ["irq-on-poll-core mlx5_0"]);
         assert!(
-            found[0].message.starts_with("worker 1 of mlx5_0 of our load polls on CPU 2, which 2"),
+            found[0]
+                .message
+                .starts_with("worker 1 of mlx5_0 of our load polls on CPU 2, which interrupts of mlx5_0"),
             "{found:?}"
         );
         let described = Load { cpus: Some(cpus("2")), pid: Some(9), ..described(LoadOp::Read) };

@@ -7,6 +7,7 @@ use crate::experiments::{Seen, Step};
 use crate::peer::{Door, Target};
 use crate::session::Stop;
 use crate::settings::Common;
+use anyhow::Context;
 use probes::model::Topology;
 use std::cell::RefCell;
 use std::time::Duration;
@@ -28,7 +29,9 @@ impl Rails {
     ///
     /// PEER is no host, there is no rail, or the token cannot be read.
     pub(super) fn new(args: &DiagnoseArgs, common: &Common, stop: Stop) -> anyhow::Result<Self> {
-        let target = Target::parse(args.peer.as_deref().unwrap_or_default()).map_err(anyhow::Error::msg)?;
+        let peer =
+            args.peer.as_deref().context("PEER is missing: name the host that runs `railscope serve`")?;
+        let target = Target::parse(peer).map_err(anyhow::Error::msg)?;
         let door = Door::with_token(args.token.as_deref()).map_err(anyhow::Error::msg)?;
         let peer = Peer::of(target, door, args.gid_index, common, stop.clone())?;
         let mut topology = peer.topology().clone();

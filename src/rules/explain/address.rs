@@ -31,7 +31,7 @@ pub(super) const CODES: &[Explanation] = &[
                 -x`) then names another address, or none, on some of them.",
         fires: "The recommended index differs between rails, or the index that most rails recommend is empty on one.",
         silent: "For software devices beside cards, whose tables are filled otherwise.",
-        mend: "Leave the index to the program (NCCL finds it when the variable is unset), or give every netdev its addresses in \
+        mend: "Leave the index to the program (NCCL from 2.21 on finds it when the variable is unset), or give every netdev its addresses in \
                the same order; `railscope export --format env` prints what fits each rail.",
         source: "NCCL, src/transport/net_ib; perftest, src/perftest_communication.c (choice of a GID)",
     },
@@ -39,7 +39,7 @@ pub(super) const CODES: &[Explanation] = &[
         code: "same-subnet",
         severity: "warning",
         means: "Several Ethernet rails are in one IP subnet. The kernel answers ARP for every address on every netdev and \
-                sends everything for the subnet out of one of them, so traffic meant for one rail arrives on another.",
+                answers for each with any of their MAC addresses, so peers may send to one rail what is meant for another.",
         fires: "Two rails on different netdevs with addresses in one IPv4 or IPv6 network (link-local ones left out).",
         silent: "Where addresses or prefixes are not known.",
         mend: "One subnet a rail; or, if that must stay, `arp_ignore=1`, `arp_announce=2` and a source-based route per rail.",

@@ -45,17 +45,16 @@ pub(super) const CODES: &[Explanation] = &[
     Explanation {
         code: "retransmit",
         severity: "warning",
-        means: "Packets were lost and sent again: every loss stalls its queue pair.",
+        means: "Packets were lost, or came out of order: every loss stalls its queue pair.",
         fires: "Counts of packets out of sequence, of timeouts or of NAKs grew during the session.",
         silent: "Where the driver has no such counter.",
-        mend: "Make the fabric lossless for RDMA (PFC or ECN at hosts and switches, the same priority), and look for \
-               `link-errors`.",
+        mend: "Look for `link-errors` and for drops on the switch ports; have PFC cover RDMA's priority at both ends and every switch; with adaptive routing some out of order is ordinary.",
         source: COUNTERS,
     },
     Explanation {
         code: "ecn-cnp",
         severity: "warning",
-        means: "The fabric signals congestion, and senders slow down by it: several senders meet at one port.",
+        means: "The fabric signals congestion, and senders slow down by it: a switch queue grew, by several senders to one port, flows hashed onto one link, a slower port, or a receiver that pauses.",
         fires: "ECN-marked packets or congestion notifications grew during the session.",
         silent: "Where the driver has no such counter.",
         mend: "Look at what else goes to the same port; spread, or pace the load with `--rate`.",
@@ -76,7 +75,7 @@ pub(super) const CODES: &[Explanation] = &[
         means: "This host tells the switch to wait: it cannot take data as fast as they come.",
         fires: "Sent pause frames grew during the session.",
         silent: "Where the driver has no such counter.",
-        mend: "The cause is here: PCIe (`pcie-downgraded`, `mrrs`), memory, or relaxed ordering.",
+        mend: "The cause is usually here: PCIe link, placement of buffers, IOMMU, memory, relaxed ordering.",
         source: COUNTERS,
     },
     Explanation {

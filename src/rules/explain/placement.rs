@@ -6,8 +6,7 @@ pub(super) const CODES: &[Explanation] = &[
     Explanation {
         code: "cross-numa",
         severity: "info on the same socket, warning on another",
-        means: "A process, a thread of a load or a buffer sits on another NUMA node than the rail it uses, so every byte \
-                crosses from node to node.",
+        means: "A process, a thread of a load or a buffer sits on another NUMA node than the rail it uses: with its memory elsewhere the data cross from node to node, with its CPUs alone the completions do.",
         fires: "None of the CPUs it may run on is on the rail's node, or its buffers were put elsewhere, or more than \
                 {far-memory-share} of its large mappings (its registered regions where the kernel names them) lie elsewhere.",
         silent: "Without such evidence: a slow rail alone proves nothing about placement. Mappings below 2 MiB together are \
@@ -22,8 +21,7 @@ pub(super) const CODES: &[Explanation] = &[
         means: "The cgroup's cpuset leaves out the rail's node, so nothing in it can be placed there and a binding must fail.",
         fires: "The effective cpuset (where unreadable, Mems_allowed) has neither memory, or no CPUs, of the rail's node.",
         silent: "About a plain CPU affinity, which a process can change by itself.",
-        mend: "Widen the cpuset from outside: `--cpuset-cpus` and `--cpuset-mems` of the container, CPU and topology manager of \
-               Kubernetes, the job's allocation.",
+        mend: "Extend the cpuset from outside by the rail's node and start again (pages that are registered stay where they are): `--cpuset-cpus`, `--cpuset-mems` of the container; in Kubernetes CPU manager and memory manager `static` with a Guaranteed pod; the job's allocation.",
         source: "cpuset(7); Documentation/admin-guide/cgroup-v2.rst",
     },
     Explanation {
@@ -51,7 +49,7 @@ pub(super) const CODES: &[Explanation] = &[
         means: "The device's node and its list of near CPUs do not agree.",
         fires: "`numa_node` and `local_cpulist` of one device name different CPUs.",
         silent: "Where one of them is missing.",
-        mend: "Believe neither; the BIOS describes the slot wrongly. Measure both placements.",
+        mend: "The kernel makes both from one value, so a container, a virtual machine or CPUs that are switched off stand between. Measure both placements.",
         source: "Documentation/ABI/testing/sysfs-bus-pci",
     },
     Explanation {
@@ -70,7 +68,7 @@ pub(super) const CODES: &[Explanation] = &[
         means: "A process that uses a rail may run near it, and may as well run far from it.",
         fires: "It has queue pairs, and the CPUs it may run on are on its rails' nodes and on others too.",
         silent: "For a process with rails on every node that it may run on: its threads may well be bound one by one.",
-        mend: "`numactl --cpunodebind=NODE --membind=NODE COMMAND`; for now `taskset -a -cp CPUS PID`.",
+        mend: "`numactl --cpunodebind=NODE --membind=NODE COMMAND`; for now `taskset -a -cp CPUS PID`, which undoes what its threads were bound to one by one.",
         source: "numactl(8), taskset(1)",
     },
     Explanation {
@@ -86,24 +84,22 @@ pub(super) const CODES: &[Explanation] = &[
     Explanation {
         code: "irq-on-poll-core",
         severity: "warning",
-        means: "A thread that polls a completion queue shares its CPU with the interrupts of the card it drives, and loses \
-                time to them.",
+        means: "A thread that polls a completion queue shares its CPU with the interrupts of the card it drives, and may lose time to them: to those of the netdev's traffic, since a queue that is polled raises none.",
         fires: "Every CPU that a thread of a load may run on takes interrupts of its card (`effective_affinity_list`), and \
                 another CPU of the node takes none.",
         silent: "Where the affinity is not readable, where interrupts go to every CPU of the node, and about processes that \
                  are no load: they may wait for these interrupts on purpose.",
-        mend: "Bind the thread to another CPU of the node, or move the interrupts: `echo CPU > \
-               /proc/irq/N/smp_affinity_list` for each number in `msi_irqs` of the card.",
+        mend: "Bind the thread to another CPU of the node; or spread the interrupts over the others (`/proc/irq/N/smp_affinity_list` for each number in `msi_irqs` of the card) with irqbalance kept off them.",
         source: "Documentation/core-api/irq/irq-affinity.rst",
     },
     Explanation {
         code: "shared-core",
         severity: "warning",
-        means: "Several users of rails are bound to one CPU, so each waits while another polls.",
+        means: "Several users of rails are bound to one CPU: if they poll, each waits while another does.",
         fires: "Two threads of a load, or two processes with queue pairs, may run on one and the same CPU only, and the CPU's \
                 node has one that none of them is bound to.",
         silent: "Where the CPUs are not known, or every CPU of the node has its poller.",
-        mend: "One CPU for each: `taskset -a -cp CPU PID`; a load of ours chooses by itself with `--place local`.",
+        mend: "One core for each polling thread: `taskset -cp CPU THREAD`; a load of ours chooses by itself with `--place local`.",
         source: "sched_setaffinity(2)",
     },
     Explanation {

@@ -84,11 +84,10 @@ pub(super) const CODES: &[Explanation] = &[
     Explanation {
         code: "read-below-write",
         severity: "warning",
-        means: "READ is far slower than WRITE on the same rail, at a small path MTU: the responder must fetch and send many \
-                small packets.",
+        means: "READ is far slower than WRITE on the same rail, at a small path MTU, which is one thing that may cost READ more.",
         fires: "READ / WRITE on one rail, both seen in the last minute, is below 0.6, and the path MTU is below 4096.",
         silent: "Where only one of them was seen.",
-        mend: "Raise the path MTU to 4096: `ip link set NETDEV mtu 4200` at both ends and the switch.",
+        mend: "First READ depth and queue pairs (`read-depth`, `read-window`), relaxed ordering here, MaxReadReq at the peer; then the path MTU: `ip link set NETDEV mtu 4200` at both ends and the switch.",
         source: "IBTA 1.4, 9.7.5.1",
     },
     Explanation {
@@ -104,9 +103,8 @@ pub(super) const CODES: &[Explanation] = &[
     Explanation {
         code: "memory-bound",
         severity: "info",
-        means: "Host memory takes, or gives, less than the wire: the caches hide it until the data no longer fit.",
-        fires: "`railscope diagnose`: over 1 GiB of memory the rail is more than 10 % slower than over memory in the caches, \
-                or this host sent pauses meanwhile.",
+        means: "Buffers that are walked through are slower than those used again and again: the memory of one end, its caches or its address translation do not keep up.",
+        fires: "`railscope diagnose`: over twice the last-level caches, at both ends, the rail is slower than over a buffer used again and again, by 10 % and by more than its own noise.",
         silent: "Without an experiment.",
         mend: "Spread buffers over the channels of the rail's node, use huge pages, keep other users of that memory off; look \
                at DIMM population and at `numastat`.",

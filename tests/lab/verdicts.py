@@ -56,7 +56,7 @@ def shaped(guest, rail, how):
 def packet_loss(a, b, _):
     """a rail that loses one packet in twenty is named for its retransmissions, and the other rail is not"""
     with Server(b), shaped(b, 0, "loss 5%"):
-        command = load_command("b", (0, 2), 12).replace(f"--timeout {TIMEOUT}", "--timeout 14")
+        command = load_command("b", (0, 2), 12).replace(f"--timeout {TIMEOUT}", "--timeout 17")
         job = a.start(command + " --headless --json").wait(90)
     expect(job.status in (0, 1), f"the load ended with {job.status}:\n{tail(job.err)}")
     report = report_of(job.out, command)

@@ -17,7 +17,7 @@ second each after 0.3 s, about a minute for eight rails; it loads the rails as f
 with what was measured so far.
 
 JSON: schema railscope.diagnosis/1.
-Exit codes: 0 no rail is slow, 1 one is, 2 could not do it (the reason is on stderr).";
+Exit codes: 0 no rail is slow, 1 one is or brings nothing, 2 could not do it (the reason is on stderr).";
 
 /// What carries the bytes of a diagnosis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

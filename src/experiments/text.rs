@@ -30,6 +30,12 @@ impl Diagnosis {
         format!("{count} {noun} in {:.0} s{failed}{short}{caveat}", self.took_s)
     }
 
+    /// Rails that brought nothing by themselves.
+    #[must_use]
+    pub fn unmeasured(&self) -> usize {
+        self.rails.iter().filter(|rail| rail.alone_gb_per_s.is_none()).count()
+    }
+
     fn slow(&self) -> impl Iterator<Item = &RailDiagnosis> {
         self.rails.iter().filter(|rail| rail.slow)
     }
@@ -39,6 +45,9 @@ impl Diagnosis {
         match self.slow().count() {
             0 if self.rails.iter().all(|rail| rail.alone_gb_per_s.is_none()) => {
                 "nothing could be measured".to_owned()
+            }
+            0 if self.unmeasured() > 0 => {
+                format!("no rail that could be measured is slow, and {} could not be", self.unmeasured())
             }
             0 if self.cut_short => "no rail is slow, as far as it was measured".to_owned(),
             0 => "no rail is slow".to_owned(),

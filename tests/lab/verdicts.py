@@ -4,7 +4,7 @@ import contextlib
 import json
 import re
 
-from guests import address_of, tail
+from guests import tail
 from steps import (
     PERFTEST_PORT,
     Server,
@@ -115,19 +115,4 @@ def lost_binding(a, b, _):
             expect(len(seen["lost"]) == 1 and re.search(r"CPUs off 0-1", seen["lost"][0]), f"lost: {seen['lost']}")
 
 
-def diagnosed(a, b, _):
-    """of four rails the one with a long round trip is slow, and its READ window is the cause that is named"""
-    with Server(b), shaped(b, 2, "delay 100ms"):
-        command = f"railscope diagnose {address_of(0, 'b')} --size 4K --qps 2 --depth 4 --timeout {TIMEOUT}"
-        job = a.start(f"{command} --for 2s --json").wait(240)
-        text = a.start(f"{command} --for 1s --rails rail0,rail2").wait(240)
-    expect(job.status == 1, f"diagnose ended with {job.status}:\n{tail(job.out)}\n{tail(job.err)}")
-    found = json.loads(job.out)
-    print("  " + text.out.replace("\n", "\n  "))
-    slow = [(rail["device"], rail["cause"]) for rail in found["rails"] if rail["slow"]]
-    expect(slow == [("rail2", "read-window")], f"slow: {slow}\n{json.dumps(found['rails'], indent=1)}")
-
-
 ALL = [untouched, packet_loss, mtu_lowered, two_pollers, lost_binding]
-# its rates swing by a third on emulated hosts, which a verdict may rightly call noise
-BY_NAME = [diagnosed]

@@ -21,6 +21,17 @@ pub use shares::{Flow, ResourceId, max_min_shares};
 use probes::model::Rail;
 use serde::Serialize;
 
+/// Payload that the READs of so many queue pairs bring which have so many each under way, GB/s: messages of `size_bytes`
+/// over the round trip of one READ alone, in nanoseconds; `None` without a round trip.
+///
+/// A queue pair keeps no more READs on the wire than both ends agreed to (IBTA 1.4, 9.4.4), nor than its send queue holds.
+#[must_use]
+pub fn read_window_gb_per_s(qps: u32, outstanding: u32, size_bytes: u64, round_trip_ns: u64) -> Option<f64> {
+    let bytes = f64::from(qps) * f64::from(outstanding) * size_bytes as f64;
+    // GB/s are bytes per nanosecond
+    (round_trip_ns > 0).then(|| bytes / round_trip_ns as f64)
+}
+
 /// Upper bounds of one rail in one direction, GB/s; `None` is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Ceilings {

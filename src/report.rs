@@ -32,6 +32,7 @@ pub use md::Ticket;
 pub use means::{MeanRow, Means};
 pub use openmetrics::OpenMetrics;
 pub use perf::PerfRow;
+pub(crate) use picture::COLOURS;
 pub use picture::picture;
 pub use probe_md::ProbeMarkdown;
 pub use probe_text::{ProbeText, WideProbeText};

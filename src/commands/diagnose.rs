@@ -3,6 +3,7 @@
 mod rails;
 mod simulated;
 
+use super::output::Output;
 use super::signals;
 use crate::cli::{DiagnoseArgs, DiagnoseCarrier, DiagnoseFormat};
 use crate::experiments::diagnosis::{SCHEMA, judge};
@@ -18,7 +19,7 @@ use probes::load::Params;
 use probes::model::Topology;
 use rails::Rails;
 use simulated::SimulatedRails;
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -175,10 +176,5 @@ fn print(diagnosis: &Diagnosis, form: DiagnoseFormat) -> anyhow::Result<()> {
         DiagnoseFormat::Md => Printable(Markdown(diagnosis)).to_string(),
         DiagnoseFormat::Json => format!("{}\n", serde_json::to_string_pretty(diagnosis).context("as JSON")?),
     };
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // whoever reads has seen enough (`| head`)
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => written.context("the diagnosis cannot be written to stdout"),
-    }
+    Output::print(&text)
 }

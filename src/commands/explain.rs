@@ -1,14 +1,14 @@
 //! `railscope explain`: what a finding code or a word of the trade means.
 
+use super::output::Output;
 use crate::cli::ExplainArgs;
 use crate::report::{Contents, Explained};
 use crate::rules::explain::{self, Explanation, FAMILIES, TERMS, Term, with_limits};
 use crate::rules::{Limits, nearest};
 use crate::settings::Common;
-use anyhow::{Context, bail};
+use anyhow::bail;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 /// Runs the command.
@@ -30,12 +30,7 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     } else {
         in_words(&asked, &limits)
     };
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // whoever reads has seen enough (`| head`)
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
-        written => written.context("the explanation cannot be written to stdout")?,
-    }
+    Output::print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

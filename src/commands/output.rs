@@ -59,6 +59,17 @@ impl Output {
         Ok(Self { out: Some(BufWriter::new(Box::new(out))), file: Some(file) })
     }
 
+    /// Prints a text on stdout.
+    ///
+    /// # Errors
+    ///
+    /// As [`Output::end`].
+    pub fn print(text: &str) -> anyhow::Result<()> {
+        let mut out = Self::to(None, &[])?;
+        let written = out.write_all(text.as_bytes());
+        out.end(written)
+    }
+
     /// Ends the writing: of what `written` tells, what went wrong.
     ///
     /// # Errors

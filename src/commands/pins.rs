@@ -1,5 +1,6 @@
 //! `railscope pins`: where the users of the rails are, or a command that it starts, and what mends it.
 
+use super::output::Output;
 use crate::cli::PinsArgs;
 use crate::pins::{Asked, Pins, Seen, judge};
 use crate::printable::{Printable, tell};
@@ -10,7 +11,6 @@ use probes::model::{Process, ProcessSource, Session, Topology};
 use probes::processes::{self, Watcher, parents, placement};
 use probes::root::Root;
 use std::collections::BTreeMap;
-use std::io::{ErrorKind, Write};
 use std::process::{Child, ExitCode};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -205,12 +205,7 @@ fn print(pins: &Pins, json: bool) -> anyhow::Result<()> {
     } else {
         Printable(pins).to_string()
     };
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // whoever reads has seen enough (`| head`)
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => written.context("the placement cannot be written to stdout"),
-    }
+    Output::print(&text)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The verdict on each rail.
 
+use super::Seen;
 use super::hypotheses::{Answer, Case, Hypothesis};
 use super::plan::{Kind, control};
-use super::{Seen, Step};
+use super::seen::about;
 use crate::ceilings::{Ceilings, line_goodput_of_messages_gb_per_s};
 use crate::rules::Limits;
 use probes::model::{Rail, Topology};
@@ -177,11 +178,7 @@ fn is_alike(one: Option<f64>, other: Option<f64>) -> bool {
 
 /// What a load of this kind brought on a rail.
 fn rate(seen: &[Seen], kind: &Kind, device: &str) -> Option<f64> {
-    let is_meant = |step: &Step| match kind {
-        Kind::Together => step.kind == Kind::Together,
-        kind => step.is(kind, device),
-    };
-    seen.iter().find(|seen| is_meant(&seen.step))?.of(device)?.gb_per_s
+    about(seen, kind, device)?.of(device)?.gb_per_s
 }
 
 fn failed(seen: &[Seen], device: &str) -> Vec<String> {

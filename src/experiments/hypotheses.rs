@@ -1,6 +1,7 @@
 //! The causes of a slow rail, each held against what was measured.
 
 use super::plan::{Kind, places, shared_payload_gb_per_s, sharing};
+use super::seen::about;
 use super::{RailSeen, Seen};
 use crate::ceilings::{line_goodput_gb_per_s, path_payload_gb_per_s, slowest_hop};
 use crate::rules::{Limits, lets_every_leg_carry, rate};
@@ -107,11 +108,7 @@ impl Case<'_> {
     /// What a load of this kind showed of the rail, or why there is nothing.
     fn shown(&self, kind: &Kind) -> Result<&RailSeen, String> {
         let device = &self.rail.device;
-        let is_meant = |seen: &&Seen| match kind {
-            Kind::Together => seen.step.kind == Kind::Together,
-            kind => seen.step.is(kind, device),
-        };
-        let Some(seen) = self.seen.iter().find(is_meant) else {
+        let Some(seen) = about(self.seen, kind, device) else {
             return Err(format!("{kind}: was not tried"));
         };
         if let Some(why) = &seen.failed {
@@ -232,7 +229,7 @@ impl Case<'_> {
                 return hypothesis(Answer::Unknown, format!("not measurable here: {why}"));
             }
         };
-        let step = self.seen.iter().find(|seen| seen.step.is(&Kind::Sharing, &self.rail.device));
+        let step = about(self.seen, &Kind::Sharing, &self.rail.device);
         let sum: f64 = step.iter().flat_map(|seen| &seen.rails).filter_map(|rail| rail.gb_per_s).sum();
         let carries = shared_payload_gb_per_s(self.topology, self.rail, &others);
         let link = carries.map_or_else(|| "unknown".to_owned(), rate);

@@ -1,6 +1,7 @@
 //! What one load showed.
 
-use super::plan::Step;
+use super::plan::{Kind, Step};
+use crate::ceilings::read_window_gb_per_s;
 use crate::sweep::bound::Bound;
 use crate::sweep::row::Nic;
 use crate::sweep::{Point, Spot};
@@ -57,19 +58,20 @@ impl Seen {
         let op = step.params.op;
         let window_s = point.window_s;
         let load = to.load.as_deref().filter(|load| load.op == LoadOp::Read);
-        let outstanding = load.and_then(|load| {
+        let window = |device: &str| {
+            let load = load?;
+            let (id, _) = topology.rail(device)?;
+            let of_rail = to.workers.iter().filter(|worker| worker.rail == Some(id));
+            let round_trip_ns = of_rail.filter_map(|worker| worker.round_trip_ns).min()?;
             let depth = load.read_depth?.min(load.depth.unwrap_or(u32::MAX));
-            Some(f64::from(depth) * f64::from(load.qps?) * load.size_bytes? as f64)
-        });
-        // bytes over microseconds are MB/s
-        let window =
-            |round_trip_us: f64| Some(outstanding? / round_trip_us / 1e3).filter(|window| window.is_finite());
+            read_window_gb_per_s(load.qps?, depth, load.size_bytes?, round_trip_ns)
+        };
         let rails = point.rails.into_iter().map(|rail| RailSeen {
             legs_gb_per_s: legs(topology, &rail.device, from, to, op),
+            read_window_gb_per_s: window(&rail.device),
             device: rail.device,
             gb_per_s: rail.row.gb_per_s,
             empty_poll_share: rail.row.empty_poll_share,
-            read_window_gb_per_s: rail.round_trip_us.and_then(window),
             round_trip_us: rail.round_trip_us,
             nic: rail.row.nic,
             bound: rail.bound,
@@ -88,6 +90,14 @@ impl Seen {
     pub fn of(&self, device: &str) -> Option<&RailSeen> {
         self.rails.iter().find(|rail| rail.device == device).filter(|_| self.failed.is_none())
     }
+}
+
+/// The load of a kind that is about this rail; of all together whichever it is about.
+pub(super) fn about<'a>(seen: &'a [Seen], kind: &Kind, device: &str) -> Option<&'a Seen> {
+    seen.iter().find(|seen| match kind {
+        Kind::Together => seen.step.kind == Kind::Together,
+        kind => seen.step.is(kind, device),
+    })
 }
 
 /// GB/s of each leg in the direction of the data.

@@ -1,8 +1,9 @@
 //! The placement of processes for people, at most 80 columns.
 
 use super::{Pinned, Pins, ThreadRow};
+use crate::report::text::word;
 use crate::report::text::wrap::{Wrapped, clip};
-use crate::rules::{Finding, Severity};
+use crate::rules::Finding;
 use std::fmt::{self, Display, Formatter};
 
 /// Rows of threads that are printed; the JSON has all of them.
@@ -166,11 +167,7 @@ fn size(bytes: u64) -> String {
 }
 
 fn found(f: &mut Formatter<'_>, finding: &Finding) -> fmt::Result {
-    let word = match finding.severity {
-        Severity::Info => "info",
-        Severity::Warning => "WARNING",
-        Severity::Error => "ERROR",
-    };
+    let word = word(finding.severity);
     let text = format!("{}: {}", finding.code, finding.message);
     write!(f, "{}", Wrapped { lead: &format!("  {word:<8} "), text: &text })?;
     if finding.advice.is_empty() {

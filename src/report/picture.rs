@@ -22,7 +22,7 @@ const LINE: i32 = 20;
 /// Characters of a line of text that have room beside each other.
 const LETTERS: usize = 138;
 /// Colours that people who see no red or no green tell apart (Okabe and Ito), dark enough on white.
-const COLOURS: [RGBColor; 8] = [
+pub(crate) const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),

@@ -2,7 +2,7 @@
 
 use super::grid::Spot;
 use super::row::{RailPoint, Row};
-use crate::ceilings::{line_of_messages_gb_per_s, path_payload_gb_per_s};
+use crate::ceilings::{line_of_messages_gb_per_s, path_payload_gb_per_s, read_window_gb_per_s};
 use crate::settings::Size;
 use probes::model::{LoadOp, Rail};
 use serde::{Deserialize, Serialize};
@@ -50,10 +50,12 @@ impl Terms {
         if self.op != LoadOp::Read {
             return Err("WRITE has no READ window");
         }
-        let round_trip_ns =
-            self.round_trip_ns.filter(|ns| *ns > 0).ok_or("the round trip was not measured")?;
-        let depth = self.read_depth.ok_or("the READ depth is not known")?;
-        Ok(f64::from(spot.qps) * f64::from(depth) * spot.size_bytes as f64 / round_trip_ns as f64)
+        let depth = self.read_depth.ok_or("the READ depth is not known");
+        let window = self
+            .round_trip_ns
+            .and_then(|ns| read_window_gb_per_s(spot.qps, depth.unwrap_or_default(), spot.size_bytes, ns))
+            .ok_or("the round trip was not measured")?;
+        depth.map(|_| window)
     }
 }
 

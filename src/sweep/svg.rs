@@ -4,26 +4,17 @@ use super::curve::{log2, scale_top, whole};
 use super::saved::Sweep;
 use super::statements::{Curve, curves};
 use super::text::headings;
+use crate::report::COLOURS;
 use crate::settings::Size;
 use plotters::backend::SVGBackend;
 use plotters::chart::{ChartBuilder, SeriesLabelPosition};
 use plotters::drawing::{DrawingArea, IntoDrawingArea};
 use plotters::element::{Circle, PathElement, Text};
 use plotters::series::LineSeries;
-use plotters::style::{BLACK, Color, IntoFont, RGBColor, WHITE};
+use plotters::style::{BLACK, Color, IntoFont, WHITE};
 use std::fmt::Display;
 
 const SIZE: (u32, u32) = (960, 600);
-/// Colours that people who see no red or no green tell apart (Okabe and Ito).
-const COLOURS: [RGBColor; 7] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(230, 159, 0),
-    RGBColor(0, 0, 0),
-];
 /// Characters of a heading that have room in one line.
 const LETTERS: usize = 130;
 

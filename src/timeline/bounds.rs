@@ -1,7 +1,7 @@
 //! What bounds a rail in this session: what the survey tells, and the READ window of our load.
 
 use super::HostTimeline;
-use crate::ceilings::{Ceilings, line_goodput_under_gb_per_s, with_path_mtu_of};
+use crate::ceilings::{Ceilings, line_goodput_under_gb_per_s, read_window_gb_per_s, with_path_mtu_of};
 use probes::model::{LoadOp, Rail, RailId};
 use std::borrow::Cow;
 
@@ -43,19 +43,19 @@ impl HostTimeline {
         on_rail.filter_map(|did| did.round_trip_ns).min().filter(|ns| *ns > 0)
     }
 
-    /// Queue pairs × READs outstanding × message size / round trip of one READ alone; `None` without a READ load
-    /// of ours on the rail, or where the round trip was not measured.
-    ///
-    /// A queue pair keeps at most so many READs on the wire (IBTA 1.4, 9.4.4), and each takes a round trip at least.
+    /// What the READs of our load bring over the round trip of one alone; `None` without a READ load of ours on the rail,
+    /// or where the round trip was not measured.
     fn read_window_gb_per_s(&self, id: RailId) -> Option<f64> {
         let frame = self.newest_of_our_load()?;
         let load = frame.load.as_deref().filter(|load| load.op == LoadOp::Read)?;
         let on_rail = frame.workers.iter().zip(&load.workers).filter(|(did, _)| did.rail == Some(id));
         let outstanding = on_rail.filter_map(|(_, asked)| asked.read_depth).min()?;
-        let round_trip_ns = self.round_trip_ns(id)?;
-        // GB/s are bytes per nanosecond
-        let bytes = f64::from(load.qps?) * f64::from(outstanding.min(load.depth?)) * load.size_bytes? as f64;
-        Some(bytes / round_trip_ns as f64)
+        read_window_gb_per_s(
+            load.qps?,
+            outstanding.min(load.depth?),
+            load.size_bytes?,
+            self.round_trip_ns(id)?,
+        )
     }
 }
 

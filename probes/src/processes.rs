@@ -37,7 +37,20 @@ type Users = BTreeMap<(u32, String), Option<u32>>;
 /// RDMA netlink is of no use here, and why.
 pub fn queue_pairs_json() -> Result<String, String> {
     let found = netlink::queue_pairs().map_err(|error| error.to_string())?;
-    Ok(captured::text(&found.users))
+    Ok(captured::text(&by_process(&Root::live(), found.users)))
+}
+
+/// The same by process: the kernel names the thread that made a queue pair (`task_pid_vnr` in `fill_res_name_pid`,
+/// drivers/infiniband/core/nldev.c), and `Tgid` of its status the process. A thread that is gone stays as it is.
+fn by_process(root: &Root, users: Users) -> Users {
+    let mut all = Users::new();
+    for ((thread, device), count) in users {
+        let status = root.text(format!("proc/{thread}/status")).unwrap_or_default();
+        let process = threads::field(&status, "Tgid").and_then(|told| told.parse().ok()).unwrap_or(thread);
+        let sum: &mut Option<u32> = all.entry((process, device)).or_insert(Some(0));
+        *sum = sum.zip(count).map(|(sum, count)| sum.saturating_add(count));
+    }
+    all
 }
 
 /// Of a process's file what is read of it here: environments hold passwords and tokens, maps the paths of files.
@@ -134,7 +147,7 @@ impl Watcher {
             let users = captured::users(root).map_err(|reason| {
                 gap(format!("{reason}; which processes use the rails is not known"));
             });
-            return Some((users.ok()?, ProcessSource::QueuePairs));
+            return Some((by_process(root, users.ok()?), ProcessSource::QueuePairs));
         }
         match netlink::queue_pairs() {
             Ok(found) => {
@@ -145,7 +158,7 @@ impl Watcher {
                         found.hidden
                     ));
                 }
-                Some((found.users, ProcessSource::QueuePairs))
+                Some((by_process(root, found.users), ProcessSource::QueuePairs))
             }
             Err(error) if self.verbs_files.is_empty() => {
                 gap(format!("{error}; which processes use the rails is not known"));

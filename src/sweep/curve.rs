@@ -39,10 +39,12 @@ pub fn draw(curves: &[Curve]) -> String {
             *cell = if *cell == ' ' { *mark } else { SEVERAL };
         }
     }
+    // two digits of the least step, however low the rates are
+    let decimals = whole((2.0 - top.log10().floor()).clamp(1.0, 5.0));
     let mut text = String::from("Gb/s\n");
     for (line, row) in cells.iter().enumerate() {
         let value = top * (HEIGHT - 1 - line) as f64 / (HEIGHT - 1) as f64;
-        let scale = if line % 3 == 0 { format!("{value:7.1} |") } else { format!("{:7} |", "") };
+        let scale = if line % 3 == 0 { format!("{value:7.decimals$} |") } else { format!("{:7} |", "") };
         let row: String = row.iter().collect();
         // writing to a String cannot fail
         let _ = writeln!(text, "{}", format!("{scale} {row}").trim_end());
@@ -116,6 +118,15 @@ mod tests {
         assert_eq!(draw(&[]), "");
         assert_eq!(draw(&[curve(1, &[20.0])]), "");
         assert!(!draw(&[curve(1, &[0.0, 0.0])]).is_empty());
+    }
+
+    #[test]
+    fn the_scale_of_low_rates_keeps_its_steps_apart() {
+        let drawn = draw(&[curve(1, &[0.07, 0.11, 0.17])]);
+        let labels: Vec<&str> =
+            drawn.lines().filter_map(|line| line.split_once(" |")).map(|(scale, _)| scale.trim()).collect();
+        let labels: Vec<&str> = labels.into_iter().filter(|scale| !scale.is_empty()).collect();
+        assert_eq!(labels, ["0.200", "0.150", "0.100", "0.050", "0.000"]);
     }
 
     #[test]

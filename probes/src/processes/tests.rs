@@ -48,6 +48,29 @@ fn a_process_is_found_with_its_cpus_nodes_and_memory() {
 }
 
 #[test]
+fn queue_pairs_that_threads_of_a_process_made_are_the_process_s() {
+    let mut root = tree();
+    for (path, text) in [
+        (
+            "captured/rdma-res-qp.json",
+            r#"[{"ifname":"mlx5_0","pid":42},{"ifname":"mlx5_0","pid":43},{"ifname":"mlx5_0","pid":44}]"#,
+        ),
+        ("proc/42/status", "Name:\ttrain\nTgid:\t42\n"),
+        ("proc/43/status", "Name:\tpoller\nTgid:\t42\n"),
+        ("proc/44/status", "Name:\tpoller\nTgid:\t42\n"),
+    ] {
+        root.lay_over(path, Some(text));
+    }
+    let mut topology = topology();
+    let processes = Watcher::open(&root, &mut topology).look(&root, 0).unwrap();
+    assert_eq!(processes.len(), 1);
+    assert_eq!(
+        (processes[0].pid, processes[0].name.as_str(), processes[0].queue_pairs),
+        (42, "train", Some(3))
+    );
+}
+
+#[test]
 fn what_did_not_change_is_not_told_again() {
     let mut root = tree();
     let mut watcher = Watcher::open(&root, &mut topology());

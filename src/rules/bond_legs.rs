@@ -56,9 +56,13 @@ fn imbalance(id: RailId, rail: &Rail, bond: &Bond, timeline: &Timeline, limits: 
     if !lets_every_leg_carry(bond) {
         return None;
     }
-    let line_gb_per_s = ceilings::line_raw_gb_per_s(rail)?;
-    let moving_gb_per_s = limits.moving_share * line_gb_per_s;
     let load = latest_load(timeline).filter(|load| drives(load, rail));
+    let line_gb_per_s = ceilings::line_raw_gb_per_s(rail);
+    let moving_gb_per_s = match line_gb_per_s {
+        Some(line) => limits.moving_share * line,
+        // legs whose speed nothing tells: what our own load moved is no trickle
+        None => timeline.local().load_gb_per_s(id).filter(|rate| load.is_some() && *rate > 0.0)? / 2.0,
+    };
     if load.is_some_and(|load| load.leg.is_some()) {
         // one leg is what was asked for
         return None;
@@ -70,11 +74,13 @@ fn imbalance(id: RailId, rail: &Rail, bond: &Bond, timeline: &Timeline, limits: 
         (enough && held(timeline.session(), limits, &moved.total)).then_some(moved)
     };
     let now = moved(&last_minute(timeline.local(), id, bond.legs.len(), moving_gb_per_s));
-    if let Some(found) = now.as_ref().and_then(|now| now.judge(rail, bond, line_gb_per_s, limits)) {
+    if let Some(found) =
+        now.as_ref().and_then(|now| now.judge(rail, bond, line_gb_per_s, moving_gb_per_s, limits))
+    {
         return Some(found);
     }
     let earlier = moved(&timeline.local().sums().rails.get(id.0)?.legs)?;
-    let mut found = earlier.judge(rail, bond, line_gb_per_s, limits)?;
+    let mut found = earlier.judge(rail, bond, line_gb_per_s, moving_gb_per_s, limits)?;
     found.message.push_str(if now.is_none() { ", over the whole session" } else { OVER });
     Some(found)
 }
@@ -100,7 +106,14 @@ impl Moved {
         (readable && total.bytes > 0.0).then_some(Self { op, legs, total })
     }
 
-    fn judge(&self, rail: &Rail, bond: &Bond, line_gb_per_s: f64, limits: &Limits) -> Option<Finding> {
+    fn judge(
+        &self,
+        rail: &Rail,
+        bond: &Bond,
+        line_gb_per_s: Option<f64>,
+        moving_gb_per_s: f64,
+        limits: &Limits,
+    ) -> Option<Finding> {
         let (at, busiest) = self.legs.iter().enumerate().max_by(|a, b| a.1.bytes.total_cmp(&b.1.bytes))?;
         let share = busiest.bytes / self.total.bytes;
         if share <= limits.leg_share {
@@ -112,16 +125,18 @@ impl Moved {
             LoadOp::Write => ("sends", "sent"),
         };
         let total = self.total.mean_gb_per_s()?;
+        let together = match line_gb_per_s {
+            Some(line) => format!("{} could carry {line:.1} GB/s together", list(names())),
+            None => format!("{} may all carry, at a speed that nothing tells", list(names())),
+        };
         let message = format!(
-            "{}: one leg carries nearly everything: {} {comes} {} of {} GB/s, {:.0} % (limit {:.0} %); {} \
-             could carry {line_gb_per_s:.1} GB/s together",
+            "{}: one leg carries nearly everything: {} {comes} {} of {} GB/s, {:.0} % (limit {:.0} %); {together}",
             rail.device,
             bond.legs.get(at)?.netdev,
             rate(busiest.mean_gb_per_s()?),
             rate(total),
             share * 100.0,
             limits.leg_share * 100.0,
-            list(names()),
         );
         let by_leg: Map<String, Value> = names()
             .zip(&self.legs)
@@ -134,8 +149,8 @@ impl Moved {
                 .with("limit_share", limits.leg_share)
                 .with("legs_gb_per_s", by_leg)
                 .with("total_gb_per_s", rounded(total))
-                .with("line_raw_gb_per_s", rounded(line_gb_per_s))
-                .with("moving_limit_gb_per_s", rounded(limits.moving_share * line_gb_per_s))
+                .with("line_raw_gb_per_s", line_gb_per_s.map(rounded))
+                .with("moving_limit_gb_per_s", rounded(moving_gb_per_s))
                 .with("direction", direction)
                 .with("lag_port_select", bond.lag_port_select.clone())
                 .advise(advice(bond, self.op)),
@@ -190,10 +205,14 @@ fn advice(bond: &Bond, op: LoadOp) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Traffic, bonded, described, found, named, two_sockets};
+    use super::super::testing::{Traffic, bonded, described, found, named, session, two_sockets};
     use super::RULE;
-    use crate::rules::Finding;
-    use probes::model::{Load, LoadOp, Rail};
+    use crate::rules::{Finding, Limits};
+    use crate::timeline::Timeline;
+    use probes::model::{
+        Frame, LegFrame, Load, LoadOp, LoadOrigin, Rail, RailFrame, RailId, WorkerFrame, WorkerPhase,
+    };
+    use std::sync::Arc;
 
     fn findings(rail: Rail, legs: [f64; 2]) -> Vec<Finding> {
         let traffic =
@@ -217,6 +236,57 @@ mod tests {
     fn shares_of_a_trickle_prove_nothing() {
         assert_eq!(named(&findings(bonded("mlx5_bond_1"), [2.0, 0.0])), Vec::<String>::new());
         assert_eq!(named(&findings(bonded("mlx5_bond_1"), [24.0, 7.0])), Vec::<String>::new());
+    }
+
+    /// Legs without a speed, and what one leg and the other receive while our own load runs or does not.
+    fn without_speeds(ours: bool) -> Vec<Finding> {
+        let mut rail = bonded("rxe_bond");
+        rail.line_gbit_per_s = None;
+        rail.bond.as_mut().unwrap().legs.iter_mut().for_each(|leg| leg.speed_gbit_per_s = None);
+        let topology = two_sockets(vec![rail]);
+        let mut timeline = Timeline::new(Arc::new(session(topology)));
+        for at in 0..5_u64 {
+            let bytes = at * 2_000_000;
+            let leg = |rx| LegFrame {
+                rx_rdma_bytes: Some(rx),
+                tx_rdma_bytes: Some(0),
+                link_up: Some(true),
+                ..LegFrame::default()
+            };
+            let rail = RailFrame {
+                rx_bytes: Some(bytes),
+                tx_bytes: Some(0),
+                legs: vec![leg(bytes), leg(0)],
+                ..RailFrame::default()
+            };
+            let worker = WorkerFrame {
+                rail: Some(RailId(0)),
+                bytes,
+                phase: WorkerPhase::Measuring,
+                ..WorkerFrame::default()
+            };
+            let load = Load { origin: LoadOrigin::Ours, ..described(LoadOp::Read) };
+            timeline.push(Frame {
+                at_ns: at * 1_000_000_000,
+                rails: vec![rail],
+                workers: if ours { vec![worker] } else { Vec::new() },
+                load: ours.then(|| Arc::new(load)),
+                ..Frame::default()
+            });
+        }
+        super::check(timeline.topology(), &timeline, &Limits::default())
+    }
+
+    #[test]
+    fn legs_whose_speed_nothing_tells_are_judged_under_our_own_load_only() {
+        let found = without_speeds(true);
+        assert_eq!(named(&found), ["bond-leg-imbalance rxe_bond"]);
+        assert_eq!(
+            found[0].message,
+            "rxe_bond: one leg carries nearly everything: eth0 receives 0.0020 of 0.0020 GB/s, 100 % (limit 80 %); \
+             eth0 and eth1 may all carry, at a speed that nothing tells"
+        );
+        assert_eq!(named(&without_speeds(false)), Vec::<String>::new());
     }
 
     #[test]

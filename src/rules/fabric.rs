@@ -13,7 +13,7 @@ use super::growth::{Grown, Growth};
 use super::means::{OVER, Over};
 use super::wording::list;
 use super::{Finding, Limits, Rule, Severity};
-use crate::timeline::Timeline;
+use crate::timeline::{Event, HostTimeline, Timeline};
 use probes::model::{Rail, Topology};
 use serde_json::{Map, Value};
 
@@ -111,9 +111,17 @@ fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
     let mut found = Vec::new();
     for (id, rail) in topology.rails_with_id() {
         let growth = Growth::of(id, rail, local);
+        // what is lost with a link is told by the finding on the link, where there is one
+        let growth = if tells_of_its_link(rail, local) { growth.without_link_changes() } else { growth };
         found.extend(TROUBLES.iter().filter_map(|trouble| trouble.judge(rail, &growth)));
     }
     found
+}
+
+/// Whether the link of this rail, or a leg of its bond, was seen to go down: `link-down`, `bond-leg-down` or `flap` says so.
+fn tells_of_its_link(rail: &Rail, local: &HostTimeline) -> bool {
+    let went_down = |event: &Event| matches!(event.what.as_str(), "link-down" | "leg-down");
+    local.sums().events.iter().any(|event| event.device == rail.device && went_down(event))
 }
 
 /// More names than this make a message unreadable; the evidence has them all.
@@ -159,10 +167,12 @@ fn per_second(by: u64, seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{counted, found_in, named, rail, two_sockets};
+    use super::super::testing::{bonded, counted, found_in, named, rail, session, two_sockets};
     use super::RULE;
-    use crate::rules::Finding;
-    use probes::model::Rail;
+    use crate::rules::{Finding, Limits};
+    use crate::timeline::Timeline;
+    use probes::model::{Frame, LegFrame, Rail, RailFrame};
+    use std::sync::Arc;
 
     /// Findings on one rail whose counter takes these values, a second apart.
     fn grows(name: &str, values: &[u64]) -> Vec<Finding> {
@@ -215,6 +225,44 @@ mod tests {
     #[test]
     fn totals_since_boot_prove_nothing() {
         assert_eq!(named(&grows("hw/out_of_sequence", &[6_140_236; 4])), Vec::<String>::new());
+    }
+
+    /// A bond that loses a packet in each of these seconds, and whose first leg is up or down in each.
+    fn beside_a_leg(seconds: &[(u64, bool)]) -> Vec<String> {
+        let rail = Rail { counters: vec!["hw/out_of_sequence".into()], ..bonded("mlx5_bond_0") };
+        let mut timeline = Timeline::new(Arc::new(session(two_sockets(vec![rail]))));
+        let mut lost = 0;
+        for (at, (more, up)) in (0..).zip(seconds) {
+            lost += more;
+            let leg = |up| LegFrame { link_up: Some(up), active: Some(up), ..LegFrame::default() };
+            let rail = RailFrame {
+                counters: vec![Some(lost)],
+                legs: vec![leg(*up), leg(true)],
+                state: Some("ACTIVE".into()),
+                ..RailFrame::default()
+            };
+            timeline.push(Frame {
+                seq: at,
+                at_ns: at * 1_000_000_000,
+                rails: vec![rail],
+                ..Frame::default()
+            });
+        }
+        let found = crate::rules::diagnose(timeline.topology(), &timeline, &Limits::default());
+        let wrong = found.into_iter().filter(|found| found.severity > crate::rules::Severity::Info);
+        named(&wrong.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_is_lost_with_a_leg_is_told_by_the_leg_and_not_blamed_on_the_fabric() {
+        let (quiet, goes, lost) = ((0, true), (2, false), (0, false));
+        assert_eq!(beside_a_leg(&[quiet, quiet, goes, lost, (1, false)]), ["bond-leg-down mlx5_bond_0"]);
+        assert_eq!(beside_a_leg(&[quiet, goes, lost, (1, true), quiet]), ["flap mlx5_bond_0"]);
+        let late = [[quiet, goes].as_slice(), &[lost; 12], &[(3, false)]].concat();
+        assert_eq!(beside_a_leg(&late), ["bond-leg-down mlx5_bond_0", "retransmit mlx5_bond_0"]);
+        let hours_later = [[quiet, goes].as_slice(), &[lost; 100]].concat();
+        assert_eq!(beside_a_leg(&hours_later), ["bond-leg-down mlx5_bond_0"]);
+        assert_eq!(beside_a_leg(&[(0, true), (2, true)]), ["retransmit mlx5_bond_0"]);
     }
 
     #[test]

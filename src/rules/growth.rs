@@ -9,6 +9,7 @@ pub(super) struct Growth<'a> {
     names: &'a [String],
     last_minute: Vec<u64>,
     session: Vec<u64>,
+    at_link_changes: [Vec<u64>; 2],
     last_minute_s: f64,
     session_s: f64,
 }
@@ -32,9 +33,17 @@ impl Grown<'_> {
 impl<'a> Growth<'a> {
     pub(super) fn of(id: RailId, rail: &'a Rail, local: &HostTimeline) -> Self {
         let mut last_minute = vec![0_u64; rail.counters.len()];
-        for rates in local.intervals().filter_map(|interval| interval.rails.get(id.0)) {
-            for (sum, more) in last_minute.iter_mut().zip(&rates.growth) {
-                *sum = sum.saturating_add(more.unwrap_or(0));
+        let mut at_link_changes = last_minute.clone();
+        for interval in local.intervals() {
+            let Some(rates) = interval.rails.get(id.0) else { continue };
+            let add = |sums: &mut [u64]| {
+                for (sum, more) in sums.iter_mut().zip(&rates.growth) {
+                    *sum = sum.saturating_add(more.unwrap_or(0));
+                }
+            };
+            add(&mut last_minute);
+            if local.sums().link_changed(&rail.device, interval) {
+                add(&mut at_link_changes);
             }
         }
         let session = local
@@ -48,9 +57,24 @@ impl<'a> Growth<'a> {
             names: &rail.counters,
             last_minute,
             session,
+            at_link_changes: [
+                at_link_changes,
+                local.sums().rails.get(id.0).map_or(Vec::new(), |sums| sums.growth_at_link_changes.clone()),
+            ],
             last_minute_s: end.saturating_sub(begin) as f64 / 1e9,
             session_s: local.sums().until_ns as f64 / 1e9,
         }
+    }
+
+    /// The same without what came while the rail's link, or one of its bond's legs, went down or up.
+    pub(super) fn without_link_changes(mut self) -> Self {
+        let [in_minute, in_session] = std::mem::take(&mut self.at_link_changes);
+        for (sums, excused) in [(&mut self.last_minute, in_minute), (&mut self.session, in_session)] {
+            for (sum, excused) in sums.iter_mut().zip(excused) {
+                *sum = sum.saturating_sub(excused);
+            }
+        }
+        self
     }
 
     /// Counters that `wanted` likes and that grew, most growth first.

@@ -60,7 +60,9 @@ fn flap(id: RailId, rail: &Rail, local: &HostTimeline) -> Option<Finding> {
         .sums()
         .events
         .iter()
-        .filter(|event| event.device == rail.device && event.what == "link-down")
+        .filter(|event| {
+            event.device == rail.device && matches!(event.what.as_str(), "link-down" | "leg-down")
+        })
         .map(|event| event.at_s)
         .collect();
     let grown = Growth::of(id, rail, local).grown(Over::Session, |name| DOWNS.contains(&name));

@@ -1,6 +1,7 @@
 //! What happens at one moment: links that go down and come back, devices that go, facts that change, marks.
 
 use super::changes::changes;
+use super::interval::Interval;
 use super::measured;
 use super::sums::Sums;
 use probes::model::{Frame, LegFrame, Rail, RailFrame, Topology};
@@ -8,6 +9,10 @@ use serde::{Deserialize, Serialize};
 
 /// Most events a session keeps, and most marks; a flapping port must not fill the memory, nor hide what was said.
 const MOST: usize = 1000;
+
+/// How long after a link went down or up senders may still try again what was lost with it: four tries of a queue pair's
+/// timeout of 2.1 s (IBTA 1.4, 9.7.6.1.3, value 19), rounded up.
+const LOST_WITH_A_LINK_S: f64 = 10.0;
 
 /// What a mark is called among events.
 const MARK: &str = "mark";
@@ -37,6 +42,18 @@ impl Event {
 }
 
 impl Sums {
+    /// Whether the rail's link, or a leg of its bond, went down or up in this interval or shortly before it: what was under
+    /// way over it is lost then, and is sent again.
+    pub(crate) fn link_changed(&self, device: &str, interval: &Interval) -> bool {
+        let (from_s, to_s) = (interval.from_ns as f64 / 1e9, interval.to_ns as f64 / 1e9);
+        self.events.iter().any(|event| {
+            matches!(event.what.as_str(), "link-down" | "link-up" | "leg-down" | "leg-up")
+                && event.device == device
+                && event.at_s <= to_s
+                && from_s <= event.at_s + LOST_WITH_A_LINK_S
+        })
+    }
+
     /// Keeps an event, if there is room.
     pub(super) fn note(&mut self, at_ns: u64, device: &str, what: &str, text: Option<String>) {
         let event =

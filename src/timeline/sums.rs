@@ -84,6 +84,10 @@ pub struct RailSums {
     pub legs: Vec<LegSums>,
     /// Growth of the rail's further counters; `None` never readable twice.
     pub growth: Vec<Option<u64>>,
+    /// The part of it that came while the rail's link, or one of its bond's legs, went down or up
+    /// ([`Sums::link_changed`]); empty where none did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub growth_at_link_changes: Vec<u64>,
     /// Byte counters that went backwards.
     pub resets: u64,
 }
@@ -162,6 +166,8 @@ impl Sums {
 
     pub(super) fn add(&mut self, topology: &Topology, interval: &Interval) {
         let mut reset = Vec::new();
+        let changed: Vec<bool> =
+            topology.rails.iter().map(|rail| self.link_changed(&rail.device, interval)).collect();
         for (at, (sums, rates)) in self.rails.iter_mut().zip(&interval.rails).enumerate() {
             let ns = rates.counted_ns;
             match rates.quality {
@@ -194,6 +200,12 @@ impl Sums {
             for (total, more) in sums.growth.iter_mut().zip(&rates.growth) {
                 if let Some(more) = more {
                     *total = Some(total.unwrap_or(0).saturating_add(*more));
+                }
+            }
+            if changed.get(at) == Some(&true) {
+                sums.growth_at_link_changes.resize(rates.growth.len(), 0);
+                for (total, more) in sums.growth_at_link_changes.iter_mut().zip(&rates.growth) {
+                    *total = total.saturating_add(more.unwrap_or(0));
                 }
             }
         }

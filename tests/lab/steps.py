@@ -360,11 +360,12 @@ def peer_gone(a, b, _):
 
 
 def moves(guest, rail, seconds=60):
-    """Waits until data come in on a rail."""
-    read = f"cat /sys/class/net/nic{rail}/statistics/rx_bytes"
+    """Waits until data come in on a rail, told by its number or by its netdev's name."""
+    netdev = rail if isinstance(rail, str) else f"nic{rail}"
+    read = f"cat /sys/class/net/{netdev}/statistics/rx_bytes"
     first, until = int(guest.run(read)), time.monotonic() + seconds
     while int(guest.run(read)) < first + (1 << 20):
-        expect(time.monotonic() < until, f"nothing comes in on nic{rail} of {guest.name}")
+        expect(time.monotonic() < until, f"nothing comes in on {netdev} of {guest.name}")
         time.sleep(0.2)
 
 

@@ -4,7 +4,7 @@ import contextlib
 
 from guests import tail
 from steps import Server, TIMEOUT, expect, moves, rails_of, report_of
-from verdicts import expect_only, told
+from verdicts import expect_only, kept, told
 
 LEGS = (0, 1)
 # One packet a READ and one READ at a time: what goes over both legs in turn cannot overtake itself.
@@ -38,16 +38,16 @@ def bonded(guests, mode):
             )
 
 
-def load_command(peer, seconds):
+def load_command(peer, seconds, session):
     return (
         f"railscope load {bond_address(peer)} --rails bondrail {ONE_PACKET} --timeout {TIMEOUT} --warmup 1s"
-        f" --for {seconds}s --headless --json"
+        f" --for {seconds}s --headless --json --record {kept(session)}"
     )
 
 
-def report_of_load(a, b, seconds):
+def report_of_load(a, b, seconds, session):
     with Server(b):
-        command = load_command(b, seconds)
+        command = load_command(b, seconds, session)
         job = a.start(command).wait(seconds + 60)
     expect(job.status in (0, 1), f"the load ended with {job.status}:\n{tail(job.err)}")
     return report_of(job.out, command)
@@ -62,7 +62,7 @@ def one_flow_on_a_bond(a, b, _):
     """one flow over a balance-xor bond is on one leg, and named for it; over balance-rr it is on both, and is not"""
     for mode, expected in (("balance-xor xmit_hash_policy layer3+4", ["bond-leg-imbalance bondrail"]), ("balance-rr", [])):
         with bonded((a, b), mode):
-            report = report_of_load(a, b, 6)
+            report = report_of_load(a, b, 6, mode.split()[0])
         print(f"  {mode.split()[0]}: {legs_in_mb(report)}")
         told(report, "bond-leg-imbalance")
         expect_only(report, expected)
@@ -72,7 +72,7 @@ def leg_down(a, b, _):
     """a leg that goes down at both ends in mid-load is named, and the load goes on over the other"""
     with bonded((a, b), "balance-xor"):
         with Server(b):
-            command = load_command(b, 14)
+            command = load_command(b, 14, "leg-down")
             job = a.start(command)
             moves(a, "bond0")
             for guest in (a, b):

@@ -252,7 +252,7 @@ def wrong_node(a, b, _):
         reader = a.start(f"numactl --cpunodebind={node} --membind={node} {perftest_command(0, 60, 'b')}")
         pid = int(a.run("until pidof ib_read_bw; do sleep 0.1; done"))
         a.run(f"until rdma resource show qp | grep 'state RTS.* pid {pid} '; do sleep 0.1; done")
-        check = a.start("railscope check --for 5s --json").wait(60)
+        check = a.start(f"railscope check --for 5s --json --record /mnt/a/lab-node{node}.rsz").wait(60)
         report = report_of(check.out, "railscope check")
         expect(not reader.done.is_set(), f"ib_read_bw was gone before the check ended:\n{tail(reader.out)}")
         reader.kill()

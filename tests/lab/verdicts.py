@@ -1,5 +1,6 @@
 """Faults planted in the lab, and the verdicts on them: the right code on the right device, and nothing else that is wrong."""
 
+import collections
 import contextlib
 import json
 import re
@@ -24,6 +25,19 @@ def wrong(report):
     return sorted(f"{found['code']} {','.join(found['devices'])}" for found in bad)
 
 
+TIMES_KEPT = collections.Counter()
+
+
+def kept(name):
+    """Where a step of host a keeps its session: some of those in `recordings/` are such, masked.
+
+    A step that is made once more keeps another, since railscope writes over none.
+    """
+    TIMES_KEPT[name] += 1
+    again = "" if TIMES_KEPT[name] == 1 else f"-{TIMES_KEPT[name]}"
+    return f"/mnt/a/lab-{name}{again}.rsz"
+
+
 def told(report, code):
     for found in report["findings"]:
         if found["code"] == code:
@@ -38,7 +52,7 @@ def expect_only(report, expected):
 def untouched(a, b, _):
     """two rails under load, with nothing planted: no finding above info"""
     with Server(b):
-        report = load(a, "b", (0, 2), 6)
+        report = load(a, "b", (0, 2), 6, record=kept("healthy"))
     expect_only(report, [])
     print(f"  {', '.join(found['code'] for found in report['findings']) or 'nothing at all'}, all of it info")
 
@@ -56,7 +70,7 @@ def shaped(guest, rail, how):
 def packet_loss(a, b, _):
     """a rail that loses one packet in twenty is named for its retransmissions, and the other rail is not"""
     with Server(b), shaped(b, 0, "loss 5%"):
-        command = load_command("b", (0, 2), 12).replace(f"--timeout {TIMEOUT}", "--timeout 17")
+        command = load_command("b", (0, 2), 12, record=kept("packet-loss")).replace(f"--timeout {TIMEOUT}", "--timeout 17")
         job = a.start(command + " --headless --json").wait(90)
     expect(job.status in (0, 1), f"the load ended with {job.status}:\n{tail(job.err)}")
     report = report_of(job.out, command)

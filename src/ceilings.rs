@@ -13,7 +13,7 @@ pub use line::{
 };
 pub use pcie::{
     is_made_up, lane_gb_per_s, link_gb_per_s, link_payload_gb_per_s, path_payload_gb_per_s,
-    path_raw_gb_per_s, payload_of, slowest_hop,
+    path_raw_gb_per_s, payload_of, pcie_links, slowest_hop,
 };
 pub use ports::own_ports;
 pub use shares::{Flow, ResourceId, max_min_shares};

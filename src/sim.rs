@@ -7,25 +7,39 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `scenario` | what is wrong with which rail |
-//! | `node` | the node: host, NUMA nodes, bonds, PCIe paths |
-//! | `traffic` | flows and the rates they get |
+//! | `scenario` | the named nodes, and what is wrong with which rail |
+//! | `node` | their host, NUMA nodes, bonds, PCIe paths |
+//! | `planted` | a node and what is wrong with it, from a seed |
+//! | `machine` | the machines that such nodes are of |
+//! | `world` | a node as it really is, with what no survey finds |
+//! | `flows` | flows over all that traffic crosses, and the rates they get |
+//! | `counted` | what a NIC counts of its traffic |
+//! | `window` | both ends of a load, made at once, for experiments |
 //! | `clock` | virtual time, shared by the rail threads and the source |
 //! | `transport` | the load of one rail, and what its NIC counts |
 //! | `setup` | the load that is asked for |
 //! | `source` | the source of frames |
 
 mod clock;
+mod counted;
+mod flows;
+mod machine;
 mod node;
 mod noise;
+mod planted;
 mod scenario;
 mod setup;
 mod source;
 #[cfg(test)]
 mod tests;
-mod traffic;
 mod transport;
+mod window;
+mod world;
 
+pub use machine::Machine;
+pub use planted::{Cause, Planted, Truth};
 pub use scenario::Scenario;
 pub use setup::Setup;
 pub use source::{Pace, Simulated};
+pub use window::Window;
+pub use world::World;

@@ -1,6 +1,6 @@
 //! PCI Express: what a link carries, raw and as payload.
 
-use probes::model::{Hop, PciePath};
+use probes::model::{Hop, PciePath, Rail};
 
 /// TLP payload assumed where config space is not readable: what servers are set to almost always.
 const USUAL_MAX_PAYLOAD: u32 = 256;
@@ -74,6 +74,15 @@ pub fn path_payload_gb_per_s(path: &PciePath) -> Option<f64> {
 #[must_use]
 pub fn link_payload_gb_per_s(hop: &Hop) -> Option<f64> {
     Some(payload_of(hop, link_gb_per_s(hop)?))
+}
+
+/// A rail's links, each by the port above it; without one by the slot, since the functions of a card have one link.
+#[must_use]
+pub fn pcie_links(rail: &Rail) -> Vec<(String, &Hop)> {
+    let slot =
+        |hop: &Hop| hop.address.rsplit_once('.').map_or(hop.address.clone(), |(slot, _)| slot.to_owned());
+    let hops = rail.pcie.iter().flat_map(|path| &path.hops);
+    hops.map(|hop| (hop.upstream.clone().unwrap_or_else(|| slot(hop)), hop)).collect()
 }
 
 /// What TLPs leave of a raw rate on this hop: raw × MPS / (MPS + 24).

@@ -10,6 +10,7 @@ On the other host, here n2, runs `railscope serve`:
   railscope diagnose n2 --rails mlx5_0,mlx5_3  of these alone
   railscope diagnose n2 --format md > ticket   tables to paste
   railscope diagnose --transport sim --scenario one-leg   how that looks, without a peer
+  railscope diagnose --transport sim --scenario planted --seed 7   of a machine and causes that the seed draws
 
 Each rail alone, all together; then, for slow rails and one healthy one beside them: each leg of a bond, CPUs
 and memory on the far node, memory that is in no cache, more threads, and the rails that share a PCIe link. A

@@ -6,10 +6,10 @@
 
 use super::Seen;
 use super::diagnosis::slow_rails;
-use crate::ceilings::link_payload_gb_per_s;
+use crate::ceilings::{link_payload_gb_per_s, pcie_links};
 use crate::rules::Limits;
 use probes::load::{Params, Place, WorkingSet};
-use probes::model::{Hop, LoadOp, Rail, Topology};
+use probes::model::{LoadOp, Rail, Topology};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::fmt;
 
@@ -190,10 +190,10 @@ pub(super) fn places(topology: &Topology, rail: &Rail) -> Vec<(u32, u32)> {
 
 /// Other rails whose way up goes over a link of this rail's.
 pub(super) fn sharing(topology: &Topology, rail: &Rail) -> Vec<String> {
-    let own = links(rail);
+    let own = pcie_links(rail);
     let others = topology.rails.iter().filter(|other| other.device != rail.device);
     others
-        .filter(|other| links(other).iter().any(|(link, _)| own.iter().any(|(own, _)| own == link)))
+        .filter(|other| pcie_links(other).iter().any(|(link, _)| own.iter().any(|(own, _)| own == link)))
         .map(|other| other.device.clone())
         .collect()
 }
@@ -204,18 +204,10 @@ pub(super) fn shared_payload_gb_per_s(topology: &Topology, rail: &Rail, others: 
         .rails
         .iter()
         .filter(|other| others.contains(&other.device))
-        .flat_map(|other| links(other).into_iter().map(|(link, _)| link))
+        .flat_map(|other| pcie_links(other).into_iter().map(|(link, _)| link))
         .collect();
-    let shared = links(rail).into_iter().filter(|(link, _)| theirs.contains(link));
+    let shared = pcie_links(rail).into_iter().filter(|(link, _)| theirs.contains(link));
     shared.filter_map(|(_, hop)| link_payload_gb_per_s(hop)).reduce(f64::min)
-}
-
-/// A rail's links by the port above each; without one by the slot, since the functions of a card have one link.
-fn links(rail: &Rail) -> Vec<(String, &Hop)> {
-    let slot =
-        |hop: &Hop| hop.address.rsplit_once('.').map_or(hop.address.clone(), |(slot, _)| slot.to_owned());
-    let hops = rail.pcie.iter().flat_map(|path| &path.hops);
-    hops.map(|hop| (hop.upstream.clone().unwrap_or_else(|| slot(hop)), hop)).collect()
 }
 
 /// What a load of this kind is by default: READs of a size and depth that fill a rail, over 1 s after 0.3 s.

@@ -49,7 +49,7 @@ pub(super) fn topology(scenario: Scenario) -> Topology {
     }
 }
 
-fn host() -> Host {
+pub(super) fn host() -> Host {
     Host {
         hostname: Some("simulated".into()),
         kernel: Some("6.8.0-simulated".into()),
@@ -73,7 +73,7 @@ fn host() -> Host {
     }
 }
 
-const NODE_MEMORY_BYTES: u64 = 768 << 30;
+pub(super) const NODE_MEMORY_BYTES: u64 = 768 << 30;
 
 fn cpus(node: u32) -> CpuSet {
     let first = node * CORES;
@@ -146,7 +146,7 @@ pub(super) fn counters(fault: Option<Fault>) -> impl Iterator<Item = (&'static s
 }
 
 /// Link-local and IPv4, each as RoCE v1 and v2: what mlx5 fills a table with once the bond has its address.
-fn gids(bond: u32, netdev: &str) -> Vec<Gid> {
+pub(super) fn gids(bond: u32, netdev: &str) -> Vec<Gid> {
     let group = u16::try_from(bond).unwrap_or_default();
     let link_local = Ipv6Addr::new(0xfe80, 0, 0, 0, 0x5e25, 0x73ff, 0xfea0, group << 8);
     let routable = Ipv4Addr::new(10, 0, u8::try_from(bond).unwrap_or_default(), 1).to_ipv6_mapped();
@@ -189,7 +189,7 @@ fn pcie(bus: u8, fault: Option<Fault>) -> PciePath {
 }
 
 /// A Gen5 x16 link in order.
-fn full_hop(address: &str, port: &str) -> Hop {
+pub(super) fn full_hop(address: &str, port: &str) -> Hop {
     let (gen5, lanes) = (Some(32.0), Some(16));
     Hop {
         address: address.to_owned(),

@@ -1,12 +1,13 @@
 //! What is wrong with which rail.
 
-use anyhow::bail;
-use probes::model::{Rail, Topology};
+use super::world::World;
+use anyhow::{Context, bail};
 
 /// How the devices of the simulated node begin; a number follows.
 pub(super) const DEVICE: &str = "mlx5_bond_";
-/// What the path between two sockets leaves one card, GB/s.
-pub(super) const FAR_GB_PER_S: f64 = 34.0;
+
+/// Name of the scenarios that a seed plants.
+const PLANTED: &str = "planted";
 
 /// A simulated situation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,18 +91,24 @@ impl Scenario {
     /// All names, with commas between.
     #[must_use]
     pub fn names() -> String {
-        Self::ALL.map(Self::name).join(", ")
+        format!("{}, {PLANTED}", Self::ALL.map(Self::name).join(", "))
     }
 
-    /// The node as a survey would find it.
-    #[must_use]
-    pub fn topology(self) -> Topology {
-        super::node::topology(self)
-    }
-
-    /// What holds back this rail of the node.
-    pub(super) fn fault_of(self, rail: &Rail) -> Option<Fault> {
-        self.fault(rail.device.strip_prefix(DEVICE)?.parse().ok()?)
+    /// The node of the scenario of that name; `planted` has one for each seed, and `planted:7` is that of seed 7.
+    ///
+    /// # Errors
+    ///
+    /// There is none of that name; the error names those there are. Or what follows `planted:` is no seed.
+    pub fn world(name: &str, seed: u64) -> anyhow::Result<World> {
+        match name.split_once(':') {
+            Some((PLANTED, seed)) => {
+                let seed =
+                    seed.parse().with_context(|| format!("{name}: `{seed}` is no seed; take a number"))?;
+                Ok(World::planted(seed).world)
+            }
+            None if name == PLANTED => Ok(World::planted(seed).world),
+            _ => Ok(World::named(Self::named(name)?, seed)),
+        }
     }
 
     /// What holds back the bond with this number.
@@ -120,20 +127,6 @@ impl Scenario {
 }
 
 impl Fault {
-    /// Payload that the rail gets at most besides what its wire and its PCIe path let through, GB/s, where so many rails
-    /// with the same fault are loaded; figures of the simulator's own, since no topology tells them.
-    pub(super) fn most_gb_per_s(self, loaded: usize) -> Option<f64> {
-        match self {
-            Self::FarNode => Some(FAR_GB_PER_S),
-            Self::Congested => Some(31.0),
-            // 128 GB/s for four rails
-            Self::Memory => Some(32.0),
-            // a Gen5 x16 link with packets of 256 bytes
-            Self::SharedUplink => Some(57.6 / loaded.max(1) as f64),
-            Self::OneLeg | Self::HalfWidth | Self::Gen4Slot => None,
-        }
-    }
-
     /// Counters of the NIC that grow by it, and by how much for each gigabyte that arrives.
     pub(super) fn growing(self) -> &'static [(&'static str, f64)] {
         match self {

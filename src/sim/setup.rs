@@ -1,8 +1,7 @@
 //! What is simulated: the load that is asked for, on a node of ours or of the user's.
 
-use super::Scenario;
-use super::scenario::Fault;
-use super::traffic::{Trial, has_a_bound};
+use super::flows::{has_a_bound, read_depth};
+use super::world::World;
 use probes::load::{Memory, Params, Place, Shape, Unit, WorkingSet};
 use probes::model::{Load, LoadOp, LoadOrigin, LoadTarget, PERF_GROUPS, Rail, RailId, Topology, Worker};
 use std::time::Duration;
@@ -10,8 +9,6 @@ use std::time::Duration;
 /// The load of a simulation.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// What is wrong with which rail; `None`: nothing, whatever the node is.
-    pub scenario: Option<Scenario>,
     /// Direction.
     pub op: LoadOp,
     /// Queue pairs per rail.
@@ -34,8 +31,10 @@ pub struct Setup {
     pub is_cold: bool,
     /// Time at the start that is not measured.
     pub warmup: Duration,
-    /// Time in all, or of a load of the user's, time that is measured; `None` until stopped.
+    /// Time that is measured; `None` until stopped.
     pub duration: Option<Duration>,
+    /// Time from start to end where that was asked for; `None`: the warm-up and the time that is measured.
+    pub in_all: Option<Duration>,
 }
 
 impl Default for Setup {
@@ -50,7 +49,6 @@ impl Setup {
     #[must_use]
     pub fn of(params: &Params, duration: Option<Duration>) -> Self {
         Self {
-            scenario: None,
             op: params.op,
             qps: params.qps,
             workers: params.workers,
@@ -63,6 +61,7 @@ impl Setup {
             is_cold: params.working_set != WorkingSet::Hot,
             warmup: Duration::try_from_secs_f64(params.warmup_s).unwrap_or_default(),
             duration,
+            in_all: None,
         }
     }
 
@@ -134,38 +133,18 @@ impl Setup {
         left_out
     }
 
-    /// Name in the session.
-    pub(super) fn name(&self) -> &'static str {
-        self.scenario.map_or("ceilings", Scenario::name)
-    }
-
     /// Nodes of a rail's threads and of its buffers.
-    fn nodes(&self, topology: &Topology, rail: &Rail) -> (Option<u32>, Option<u32>) {
-        let fault = self.scenario.and_then(|scenario| scenario.fault_of(rail));
-        match (&self.place, fault) {
-            (Place::Nodes { cpu, mem }, _) => (Some(*cpu), Some(*mem)),
+    pub(super) fn nodes(&self, world: &World, at: usize) -> (Option<u32>, Option<u32>) {
+        let (topology, rail) = (&world.topology, &world.topology.rails[at]);
+        match &self.place {
+            Place::Nodes { cpu, mem } => (Some(*cpu), Some(*mem)),
             // what the user's own threads would do there
-            (_, Some(Fault::FarNode)) if self.misplaced => {
+            _ if self.misplaced && world.unseen[at].is_misplaced => {
                 let far =
                     topology.numa.iter().map(|node| node.node).find(|node| Some(*node) != rail.numa_node);
                 (far, far)
             }
             _ => (rail.numa_node, rail.numa_node),
-        }
-    }
-
-    /// What is special about the load of this rail.
-    pub(super) fn trial(&self, topology: &Topology, rail: &Rail) -> Trial {
-        let fault_of = |rail: &Rail| self.scenario.and_then(|scenario| scenario.fault_of(rail));
-        let (cpu, memory) = self.nodes(topology, rail);
-        let is_far = (cpu, memory) != (rail.numa_node, rail.numa_node);
-        let fault = fault_of(rail).filter(|fault| *fault != Fault::FarNode || is_far);
-        Trial {
-            fault,
-            loaded: topology.rails.iter().filter(|other| fault_of(other) == fault).count(),
-            leg: self.leg,
-            is_far,
-            is_cold: self.is_cold,
         }
     }
 
@@ -177,25 +156,22 @@ impl Setup {
 
     /// Time from start to end.
     pub(super) fn until(&self) -> Option<Duration> {
-        match self.scenario {
-            Some(_) => self.duration,
-            None => self.duration.map(|measured| measured + self.warmup),
-        }
+        self.in_all.or_else(|| self.duration.map(|measured| measured + self.warmup))
     }
 
     /// The load as frames carry it.
-    pub(super) fn load(&self, topology: &Topology) -> Load {
+    pub(super) fn load(&self, world: &World, loaded: &[usize]) -> Load {
+        let topology = &world.topology;
         let of_cpu = PERF_GROUPS.iter().flat_map(|group| group.counters);
         let gaps = of_cpu.chain(&["context_switches", "migrations", "on_cpu_ns"]);
         let is_read = self.op == LoadOp::Read;
-        let device_depth = |rail: &Rail| rail.max_read_depth.filter(|_| is_read);
-        let depth = |rail: &Rail| {
-            let asked = self.read_depth.filter(|_| is_read);
-            device_depth(rail).into_iter().chain(asked).min()
-        };
+        let device_depth = |at: &usize| topology.rails[*at].max_read_depth.filter(|_| is_read);
+        let depth = |at: &usize| read_depth(world, self, *at);
+        let device = |at: &usize| topology.rails[*at].device.clone();
         let shares = &self.shares();
-        let workers = topology.rails.iter().flat_map(|rail| {
-            let (cpu_node, buffer_node) = self.nodes(topology, rail);
+        let workers = loaded.iter().flat_map(|&at| {
+            let rail = &topology.rails[at];
+            let (cpu_node, buffer_node) = self.nodes(world, at);
             let of_node = |node: u32| topology.node(node).and_then(|node| node.cpus.clone());
             let cpus =
                 if cpu_node == rail.numa_node { rail.local_cpus.clone() } else { cpu_node.and_then(of_node) };
@@ -205,7 +181,7 @@ impl Setup {
                 qps: (shares.len() > 1).then_some(*qps),
                 cpus: cpus.clone(),
                 buffer_node,
-                read_depth: depth(rail),
+                read_depth: depth(&at),
                 ..Worker::default()
             })
         });
@@ -215,15 +191,15 @@ impl Setup {
             transport: Some("sim".into()),
             loopback: false,
             target: LoadTarget::Host,
-            devices: topology.rails.iter().map(|rail| rail.device.clone()).collect(),
+            devices: loaded.iter().map(device).collect(),
             size_bytes: Some(self.size_bytes),
             qps: Some(self.qps),
             depth: Some(self.depth),
-            read_depth: topology.rails.iter().filter_map(depth).min(),
-            device_read_depth: topology.rails.iter().filter_map(device_depth).min(),
+            read_depth: loaded.iter().filter_map(depth).min(),
+            device_read_depth: loaded.iter().filter_map(device_depth).min(),
             place: Some(self.place.to_string()),
             leg: self.leg,
-            duration_s: self.duration.map(|duration| duration.as_secs_f64()),
+            duration_s: self.in_all.or(self.duration).map(|duration| duration.as_secs_f64()),
             warmup_s: Some(self.warmup.as_secs_f64()),
             workers: workers.collect(),
             relaxed_ordering: Some(true),

@@ -1,11 +1,13 @@
 //! Frames of a simulated node.
 
 use super::clock::Clock;
+use super::counted::Messages;
+use super::flows::{legs_of, rates_gb_per_s};
 use super::noise::Noise;
-use super::scenario::{Fault, Scenario};
+use super::scenario::Scenario;
 use super::setup::Setup;
 use super::transport::{Nic, NicLeg, SimTransport};
-use super::{node, traffic};
+use super::world::{Counter, Hides, World};
 use crate::session::{FrameSource, SourceError, Stop};
 use anyhow::ensure;
 use probes::load::{Counts, LoadTransport};
@@ -21,14 +23,8 @@ use std::time::{Duration, Instant};
 
 /// As on a live node, what is dear to read is read once a second.
 const FULL_EVERY_NS: u64 = 1_000_000_000;
-/// Headers that mlx5 counts with each packet of a READ response or a WRITE, bytes: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4.
-const PACKET_HEADERS: u64 = 58;
-/// The same of a READ request, which has an RETH of 16 and no payload (IBTA 1.4, 9.3).
-const REQUEST_BYTES: u64 = 74;
-/// An acknowledgement: the same headers and an AETH of 4.
-const ACKNOWLEDGEMENT_BYTES: u64 = 62;
-/// What a port counts on top of each packet: its frame check sequence.
-const FCS_BYTES: u64 = 4;
+/// A rail that gets less of what nothing but its ceilings would leave it is held back.
+pub(super) const HELD_BACK: f64 = 0.9;
 
 /// How virtual time passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +63,12 @@ struct SimRail {
     legs: usize,
     is_bond: bool,
     op: LoadOp,
-    /// What each of its further counters had when the session began, and how much it grows for each gigabyte received.
-    counters: Vec<(u64, f64)>,
+    counters: Vec<Counter>,
+    hides: Hides,
+    /// Whether it gets less than its wire could bring.
+    is_held_back: bool,
+    /// What others read over each leg, bytes per nanosecond.
+    others: Vec<f64>,
 }
 
 /// One thread of a rail: what it did, and what the NIC moved for it.
@@ -91,9 +91,9 @@ impl Simulated {
         pace: Pace,
         duration: Option<Duration>,
     ) -> anyhow::Result<Self> {
-        let scenario = Scenario::named(scenario)?;
-        let setup = Setup { scenario: Some(scenario), misplaced: true, duration, ..Setup::default() };
-        Self::with(node::topology(scenario), &setup, seed, interval, pace)
+        let world = Scenario::world(scenario, seed)?;
+        let setup = Setup { misplaced: true, in_all: duration, ..Setup::default() };
+        Self::of(&world, &setup, world.scenario.1, interval, pace)
     }
 
     /// Starts a load on the rails of a node, each of which must have a known bound.
@@ -108,13 +108,29 @@ impl Simulated {
         interval: Duration,
         pace: Pace,
     ) -> anyhow::Result<Self> {
+        Self::of(&World::of(topology), setup, seed, interval, pace)
+    }
+
+    /// Starts a load on the rails of this node.
+    ///
+    /// # Errors
+    ///
+    /// As [`Simulated::with`].
+    pub fn of(
+        world: &World,
+        setup: &Setup,
+        seed: u64,
+        interval: Duration,
+        pace: Pace,
+    ) -> anyhow::Result<Self> {
         ensure!(
             interval >= Duration::from_millis(1),
             "--every: the simulator makes at most a thousand frames a second; take 1ms or more"
         );
-        let clock = Arc::new(Clock::new(topology.rails.len() * setup.shares().len()));
+        let able = world.able();
+        let clock = Arc::new(Clock::new(able.len() * setup.shares().len()));
         let mut simulated = Self {
-            load: Arc::new(setup.load(&topology)),
+            load: Arc::new(setup.load(world, &able)),
             rails: Vec::new(),
             clock,
             threads: Vec::new(),
@@ -130,12 +146,12 @@ impl Simulated {
                 // the wall clock would make equal seeds give different sessions
                 started_unix_ms: None,
                 interval_ns: nanoseconds(interval),
-                hosts: vec![Arc::new(topology)],
+                hosts: vec![Arc::new(world.topology.clone())],
                 clock_offset_ns: None,
-                simulated: Some(Simulation { scenario: setup.name().into(), seed }),
+                simulated: Some(Simulation { scenario: world.scenario.0.clone(), seed }),
             }),
         };
-        simulated.start(setup, seed)?;
+        simulated.start(world, setup, seed)?;
         Ok(simulated)
     }
 
@@ -146,18 +162,16 @@ impl Simulated {
         self
     }
 
-    fn start(&mut self, setup: &Setup, seed: u64) -> std::io::Result<()> {
-        let session = self.session.clone();
-        let shares = setup.shares();
-        let warmup_ns = nanoseconds(setup.warmup);
-        for (number, rail) in (1_u32..).zip(&session.topology().rails) {
-            let trial = setup.trial(session.topology(), rail);
-            let fault = trial.fault;
+    fn start(&mut self, world: &World, setup: &Setup, seed: u64) -> std::io::Result<()> {
+        let able = world.able();
+        let rates = rates_gb_per_s(world, setup, &able);
+        let free = rates_gb_per_s(&World::of(world.topology.clone()), setup, &able);
+        for (at, (number, rail)) in (1_u32..).zip(&world.topology.rails).enumerate() {
+            let position = able.iter().position(|able| *able == at);
+            let of_threads = position.map_or(&[][..], |position| &rates.loaded[position]);
             let mut before_bytes = None;
             let mut units = Vec::new();
-            for (worker, rates) in
-                (0..).zip(traffic::leg_rates_gb_per_s(rail, setup.size_bytes, &shares, trial))
-            {
+            for (worker, rates) in (0..).zip(of_threads.iter().cloned()) {
                 let nic = Arc::new(Nic { legs: rates.iter().map(|_| NicLeg::default()).collect() });
                 let counts = Arc::new(Counts::default());
                 counts.set_phase(WorkerPhase::Warmup);
@@ -166,30 +180,40 @@ impl Simulated {
                 before_bytes.get_or_insert_with(|| [noise.next() >> 17, noise.next() >> 20]);
                 let transport =
                     SimTransport::new(self.clock.clone(), nic.clone(), rates, setup.size_bytes, noise);
-                let (clock, thread_counts) = (self.clock.clone(), counts.clone());
-                let at = self.threads.len();
-                let thread = std::thread::Builder::new()
-                    .name(format!("rail-{}", rail.device))
-                    .spawn(move || drive((at, warmup_ns), transport, &clock, &thread_counts))?;
-                self.threads.push(thread);
+                self.drive(&rail.device, nanoseconds(setup.warmup), transport, &counts)?;
                 units.push(SimUnit { nic, counts });
             }
-            // a node of the user's has other counters, which nobody simulates
-            let counters = node::counters(fault).take(rail.counters.len());
-            let growing = fault.map_or(&[][..], Fault::growing);
-            let per_gb =
-                |name: &str| growing.iter().find(|(grows, _)| *grows == name).map_or(0.0, |(_, by)| *by);
+            let unseen = &world.unseen[at];
             self.rails.push(SimRail {
-                legs: units.first().map_or(1, |unit| unit.nic.legs.len()),
+                legs: legs_of(rail),
                 units,
                 before_bytes: before_bytes.unwrap_or_default(),
                 path_mtu: u64::from(rail.path_mtu.unwrap_or(4096)),
                 size_bytes: setup.size_bytes,
                 is_bond: rail.bond.is_some(),
                 op: setup.op,
-                counters: counters.map(|(name, total)| (total, per_gb(name))).collect(),
+                counters: unseen.counters.clone(),
+                hides: unseen.hides,
+                is_held_back: position.is_some_and(|at| rates.of(at) < HELD_BACK * free.of(at)),
+                others: rates.others[at].clone(),
             });
         }
+        Ok(())
+    }
+
+    /// Starts the thread of a rail.
+    fn drive(
+        &mut self,
+        device: &str,
+        warmup_ns: u64,
+        transport: SimTransport,
+        counts: &Arc<Counts>,
+    ) -> std::io::Result<()> {
+        let (clock, counts, at) = (self.clock.clone(), counts.clone(), self.threads.len());
+        let thread = std::thread::Builder::new()
+            .name(format!("rail-{device}"))
+            .spawn(move || drive((at, warmup_ns), transport, &clock, &counts))?;
+        self.threads.push(thread);
         Ok(())
     }
 
@@ -217,7 +241,7 @@ impl Simulated {
             host: 0,
             seq,
             at_ns,
-            rails: self.rails.iter().map(|rail| rail.frame(is_full)).collect(),
+            rails: self.rails.iter().map(|rail| rail.frame(at_ns, is_full)).collect(),
             // looked up once: nobody but the load is on a simulated node
             processes: (seq == 0).then(Arc::default),
             load: Some(self.load.clone()),
@@ -293,16 +317,18 @@ impl Drop for Leaves<'_> {
 }
 
 impl SimRail {
-    fn frame(&self, is_full: bool) -> RailFrame {
-        let legs: Vec<LegFrame> = (0..self.legs).map(|leg| self.leg(leg)).collect();
-        let sum = |count: fn(&LegFrame) -> Option<u64>| legs.iter().map(count).sum::<Option<u64>>();
+    fn frame(&self, at_ns: u64, is_full: bool) -> RailFrame {
+        let legs: Vec<LegFrame> = (0..self.legs).map(|leg| self.leg(leg, at_ns)).collect();
+        let sum = |count: fn(&LegFrame) -> Option<u64>| {
+            legs.iter().map(count).sum::<Option<u64>>().filter(|_| !self.hides.bytes)
+        };
         RailFrame {
             rx_bytes: sum(|leg| leg.rx_rdma_bytes),
             tx_bytes: sum(|leg| leg.tx_rdma_bytes),
             state: is_full.then(|| "ACTIVE".into()),
             phys_state: is_full.then(|| "LinkUp".into()),
             counters: if is_full { self.counters() } else { Vec::new() },
-            legs: if is_full && self.is_bond { legs } else { Vec::new() },
+            legs: if is_full && self.is_bond && !self.hides.legs { legs } else { Vec::new() },
             lost: false,
         }
     }
@@ -312,42 +338,25 @@ impl SimRail {
             unit.nic.legs.iter().map(|leg| leg.payload_bytes.load(Ordering::Relaxed)).sum()
         };
         let gb = self.units.iter().map(payload).sum::<u64>() as f64 / 1e9;
-        let grown = |(total, per_gb): &(u64, f64)| {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "some hundred a gigabyte"
-            )]
-            let more = (gb * per_gb) as u64;
-            Some(total + more)
-        };
-        self.counters.iter().map(grown).collect()
+        self.counters.iter().map(|counter| Some(counter.after(gb, self.is_held_back))).collect()
     }
 
-    fn leg(&self, leg: usize) -> LegFrame {
-        let [rx_before, tx_before] = self.before_bytes.map(|bytes| bytes / self.legs as u64);
+    fn leg(&self, leg: usize, at_ns: u64) -> LegFrame {
         let sum = |count: fn(&NicLeg) -> &AtomicU64| -> u64 {
             self.units.iter().map(|unit| count(&unit.nic.legs[leg]).load(Ordering::Relaxed)).sum()
         };
-        let (payload, requests) = (sum(|leg| &leg.payload_bytes), sum(|leg| &leg.requests));
-        // a message's last packet is its own, however short it is
-        let whole = payload / self.size_bytes * self.size_bytes.div_ceil(self.path_mtu);
-        let packets = whole + payload % self.size_bytes / self.path_mtu;
-        let data = payload + packets * PACKET_HEADERS;
-        // what goes the other way: requests for data, or word that they came
-        let (rx, tx, rx_packets, tx_packets) = match self.op {
-            LoadOp::Read => (data, requests * REQUEST_BYTES, packets, requests),
-            LoadOp::Write => (requests * ACKNOWLEDGEMENT_BYTES, data, requests, packets),
+        let [rx, tx] = self.before_bytes.map(|bytes| bytes / self.legs as u64);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate and a time")]
+        let others = (self.others[leg] * at_ns as f64) as u64;
+        let messages = Messages {
+            op: self.op,
+            size_bytes: self.size_bytes,
+            path_mtu: self.path_mtu,
+            payload_bytes: sum(|leg| &leg.payload_bytes),
+            requests: sum(|leg| &leg.requests),
+            before_bytes: [rx + others, tx],
         };
-        let (rx, tx) = (rx_before + rx, tx_before + tx);
-        LegFrame {
-            rx_rdma_bytes: Some(rx),
-            tx_rdma_bytes: Some(tx),
-            rx_port_bytes: Some(rx + rx_packets * FCS_BYTES),
-            tx_port_bytes: Some(tx + tx_packets * FCS_BYTES),
-            link_up: Some(true),
-            active: Some(true),
-        }
+        messages.counted()
     }
 }
 

@@ -1,23 +1,18 @@
-//! Loads on the simulated node.
+//! Loads on a simulated node.
 
 use super::Laboratory;
 use crate::cli::DiagnoseArgs;
 use crate::experiments::{Seen, Step};
-use crate::session::{FrameSource, Stop};
+use crate::session::Stop;
 use crate::settings::Common;
-use crate::sim::{Pace, Scenario, Setup, Simulated};
+use crate::sim::{Scenario, Setup, World};
 use anyhow::{Context, ensure};
-use probes::model::{Frame, Topology, WorkerPhase};
+use probes::model::Topology;
 use std::time::Duration;
 
-/// The simulator reads what is dear to read once a second, as a live node does.
-const FULL_EVERY: Duration = Duration::from_secs(1);
-
-/// The simulated node with what is wrong with it.
+/// A simulated node with what is wrong with it.
 pub(super) struct SimulatedRails {
-    topology: Topology,
-    scenario: Scenario,
-    seed: u64,
+    world: World,
     stop: Stop,
 }
 
@@ -30,45 +25,24 @@ impl SimulatedRails {
     pub(super) fn new(args: &DiagnoseArgs, common: &Common, stop: Stop) -> anyhow::Result<Self> {
         ensure!(common.root.is_none(), "--root: the simulated node is its own");
         ensure!(args.token.is_none(), "--token: --transport sim has nobody to show it to; leave it out");
-        let scenario =
-            Scenario::named(args.scenario.as_deref().context("--transport sim: name a --scenario")?)?;
-        let mut topology = scenario.topology();
+        let scenario = args.scenario.as_deref().context("--transport sim: name a --scenario")?;
+        let mut world = Scenario::world(scenario, args.seed)?;
         if let Some(names) = &common.overlay.rails {
             for name in names {
-                ensure!(topology.rail(name).is_some(), "--rails {name}: the simulated node has no such rail");
+                ensure!(
+                    world.topology().rail(name).is_some(),
+                    "--rails {name}: the simulated node has no such rail"
+                );
             }
-            topology.rails.retain(|rail| names.contains(&rail.device));
+            world.retain(names);
         }
-        Ok(Self { topology, scenario, seed: args.seed, stop })
-    }
-
-    fn load(&self, step: &Step, window: Duration) -> anyhow::Result<Option<(Topology, Frame, Frame)>> {
-        let mut topology = self.topology.clone();
-        topology.rails.retain(|rail| step.rails.contains(&rail.device));
-        // warm-up and window of one interval each, so that every counter is read at both ends
-        let every = window.max(FULL_EVERY);
-        let setup = Setup { scenario: Some(self.scenario), ..Setup::of(&step.params, None) };
-        let setup = Setup { warmup: every, duration: Some(2 * every), ..setup };
-        let source = Simulated::with(topology.clone(), &setup, self.seed, every, Pace::AsFastAsPossible)?;
-        let mut source = source.stopped_by(self.stop.clone());
-        let mut measured = Vec::new();
-        while let Some(frame) = source.next_frame()? {
-            if frame.workers.iter().all(|worker| worker.phase == WorkerPhase::Measuring) {
-                measured.push(frame);
-            }
-        }
-        if self.stop.is_stopped() {
-            return Ok(None);
-        }
-        let to = measured.pop().context("no sample in the measured time")?;
-        let from = measured.into_iter().next().context("one sample in the measured time")?;
-        Ok(Some((topology, from, to)))
+        Ok(Self { world, stop })
     }
 }
 
 impl Laboratory for SimulatedRails {
     fn topology(&self) -> &Topology {
-        &self.topology
+        self.world.topology()
     }
 
     fn peer(&self) -> Option<String> {
@@ -76,14 +50,16 @@ impl Laboratory for SimulatedRails {
     }
 
     fn caveat(&self) -> Option<String> {
-        Some(format!("simulated, scenario {}, seed {}", self.scenario.name(), self.seed))
+        let (scenario, seed) = self.world.scenario();
+        Some(format!("simulated, scenario {scenario}, seed {seed}"))
     }
 
     fn make(&self, step: Step, window: Duration) -> Option<Seen> {
-        match self.load(&step, window) {
-            Ok(None) => None,
-            Ok(Some((topology, from, to))) => Some(Seen::between(step, &topology, &from, &to, Vec::new())),
-            Err(why) => Some(Seen::failed(step, format!("{why:#}"))),
+        if self.stop.is_stopped() {
+            return None;
         }
+        let setup = Setup::of(&step.params, None);
+        let shown = self.world.window(&setup, &step.rails, &step.to_string(), window);
+        Some(Seen::between(step, self.world.topology(), &shown.from, &shown.to, shown.failures))
     }
 }

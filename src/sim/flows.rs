@@ -1,0 +1,293 @@
+//! Flows over all that a node's traffic crosses, and the rates they get.
+//!
+//! One sum over the whole node: the wire of each leg, every PCIe link with all rails below it, the memory of each node,
+//! the link between sockets, what one thread can do, and what lies beyond the host. A queue pair has no more READs under
+//! way than both ends agreed to, which is a demand of its own.
+
+use super::setup::Setup;
+use super::world::World;
+use crate::ceilings::{
+    Flow, ResourceId, line_of_messages_gb_per_s, line_raw_gb_per_s, link_payload_gb_per_s, max_min_shares,
+    path_payload_gb_per_s, pcie_links,
+};
+use probes::model::{LoadOp, Rail};
+
+/// What a thread far from its NIC still gets done: completions and doorbells cross the link between sockets.
+const FAR_THREAD_SHARE: f64 = 0.8;
+
+/// What traffic crosses.
+#[derive(Clone, Debug, PartialEq)]
+enum Resource {
+    /// A leg of a rail.
+    Wire(usize, usize),
+    /// A PCIe link.
+    Link(String),
+    /// A thread of a rail.
+    Thread(usize, usize),
+    /// Memory of a node.
+    Memory(u32),
+    /// The way from one node to another.
+    Sockets(u32, u32),
+    /// What lies beyond the host.
+    Beyond(usize),
+}
+
+/// Each resource once, with what it carries.
+#[derive(Default)]
+struct Crossed {
+    resources: Vec<Resource>,
+    capacities: Vec<Option<f64>>,
+}
+
+impl Crossed {
+    fn position(&mut self, resource: Resource, capacity: Option<f64>) -> ResourceId {
+        self.resources.iter().position(|known| *known == resource).unwrap_or_else(|| {
+            self.resources.push(resource);
+            self.capacities.push(capacity);
+            self.capacities.len() - 1
+        })
+    }
+}
+
+/// What the loaded rails get, and what others get on any rail.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Rates {
+    /// Payload of each leg of each thread of each loaded rail, GB/s.
+    pub(super) loaded: Vec<Vec<Vec<f64>>>,
+    /// What others read over each leg of each rail of the node, GB/s.
+    pub(super) others: Vec<Vec<f64>>,
+}
+
+impl Rates {
+    /// Payload of a loaded rail, GB/s, by its position among them.
+    pub(super) fn of(&self, at: usize) -> f64 {
+        self.loaded[at].iter().flatten().sum()
+    }
+}
+
+/// Rates while these rails are loaded so, and all go as fast as they can.
+pub(super) fn rates_gb_per_s(world: &World, setup: &Setup, loaded: &[usize]) -> Rates {
+    let mut carriers = Crossed::default();
+    let (mut flows, mut of_flows) = (Vec::new(), Vec::new());
+    let shares = setup.shares();
+    for (position, &rail) in loaded.iter().enumerate() {
+        let legs = legs_of(&world.topology.rails[rail]);
+        let mut first = 0;
+        for (thread, &qps) in shares.iter().enumerate() {
+            let mut on_legs = vec![0_u32; legs];
+            (first..first + qps as usize).for_each(|qp| on_legs[leg_of(world, setup, rail, qp)] += 1);
+            first += qps as usize;
+            for (leg, qps) in on_legs.into_iter().enumerate().filter(|(_, qps)| *qps > 0) {
+                let mut crosses = way(world, setup, &mut carriers, rail, leg);
+                crosses.extend(thread_of(world, setup, &mut carriers, (rail, thread)));
+                let beyond = world.unseen[rail].beyond.iter();
+                crosses.extend(
+                    beyond.map(|&out| {
+                        carriers.position(Resource::Beyond(out), Some(world.beyond_gb_per_s[out]))
+                    }),
+                );
+                let demand = window_gb_per_s(world, setup, rail).map(|each| each * f64::from(qps));
+                flows.push(Flow { crosses, demand });
+                of_flows.push((position, thread, leg));
+            }
+        }
+    }
+    let ours = flows.len();
+    let mut of_others = Vec::new();
+    for (rail, unseen) in world.unseen.iter().enumerate().filter(|(_, unseen)| unseen.others_gb_per_s > 0.0) {
+        let legs = legs_of(&world.topology.rails[rail]);
+        for leg in 0..legs {
+            let crosses = way(world, setup, &mut carriers, rail, leg);
+            flows.push(Flow { crosses, demand: Some(unseen.others_gb_per_s / legs as f64) });
+            of_others.push((rail, leg));
+        }
+    }
+    let rates = max_min_shares(&carriers.capacities, &flows);
+    let mut found = Rates {
+        loaded: loaded
+            .iter()
+            .map(|&rail| vec![vec![0.0; legs_of(&world.topology.rails[rail])]; shares.len()])
+            .collect(),
+        others: world.topology.rails.iter().map(|rail| vec![0.0; legs_of(rail)]).collect(),
+    };
+    for ((position, thread, leg), rate) in of_flows.into_iter().zip(&rates) {
+        found.loaded[position][thread][leg] = rate.unwrap_or(0.0);
+    }
+    for ((rail, leg), rate) in of_others.into_iter().zip(&rates[ours..]) {
+        found.others[rail][leg] = rate.unwrap_or(0.0);
+    }
+    found
+}
+
+/// What data cross that arrive on this leg: its wire, the PCIe links, what is between sockets, memory.
+fn way(world: &World, setup: &Setup, carriers: &mut Crossed, rail: usize, leg: usize) -> Vec<ResourceId> {
+    let this = &world.topology.rails[rail];
+    let wire = leg_goodput_gb_per_s(this, leg, setup.size_bytes);
+    let mut crosses = vec![carriers.position(Resource::Wire(rail, leg), wire)];
+    for (link, hop) in pcie_links(this) {
+        let at = carriers.position(Resource::Link(link), link_payload_gb_per_s(hop));
+        // the functions of one card say the same link twice
+        if !crosses.contains(&at) {
+            crosses.push(at);
+        }
+    }
+    let (near, (_, memory)) = (world.node_of(rail), setup.nodes(world, rail));
+    if let (Some(near), Some(memory)) = (near, memory)
+        && near != memory
+    {
+        crosses.push(carriers.position(Resource::Sockets(near, memory), world.socket_link_gb_per_s));
+    }
+    if let Some((node, takes)) = memory.and_then(|node| Some((node, world.memory.get(&node)?))) {
+        let takes = if setup.is_cold { takes.cold_gb_per_s } else { takes.hot_gb_per_s };
+        crosses.push(carriers.position(Resource::Memory(node), Some(takes)));
+    }
+    crosses
+}
+
+fn thread_of(
+    world: &World,
+    setup: &Setup,
+    carriers: &mut Crossed,
+    (rail, thread): (usize, usize),
+) -> Option<ResourceId> {
+    let does = thread_gb_per_s(world, setup, rail)?;
+    Some(carriers.position(Resource::Thread(rail, thread), Some(does)))
+}
+
+/// What one thread of a rail does at most where it runs, GB/s; `None`: whatever comes.
+pub(super) fn thread_gb_per_s(world: &World, setup: &Setup, rail: usize) -> Option<f64> {
+    let (cpus, _) = setup.nodes(world, rail);
+    let share = if cpus == world.node_of(rail) { 1.0 } else { FAR_THREAD_SHARE };
+    Some(world.unseen[rail].thread_gb_per_s? * share)
+}
+
+/// READs that a queue pair of this rail has under way at most; `None` of WRITEs and where nothing is known.
+pub(super) fn read_depth(world: &World, setup: &Setup, rail: usize) -> Option<u32> {
+    let asked = setup.read_depth;
+    let device = world.topology.rails[rail].max_read_depth;
+    let depth = [asked, device, world.unseen[rail].peer_read_depth].into_iter().flatten().min();
+    depth.filter(|_| setup.op == LoadOp::Read)
+}
+
+/// Time that a READ of this size alone takes, nanoseconds; `None` where it is too short to bound anything.
+pub(super) fn single_read_ns(world: &World, setup: &Setup, rail: usize) -> Option<f64> {
+    let wire = leg_goodput_gb_per_s(&world.topology.rails[rail], 0, setup.size_bytes)?;
+    Some(world.unseen[rail].round_trip_ns? + setup.size_bytes as f64 / wire)
+}
+
+/// What one queue pair brings at most by the READs it may have under way, GB/s.
+fn window_gb_per_s(world: &World, setup: &Setup, rail: usize) -> Option<f64> {
+    let under_way = f64::from(read_depth(world, setup, rail)?.min(setup.depth));
+    let takes_ns = single_read_ns(world, setup, rail)? * world.unseen[rail].stretch.max(1.0);
+    Some(under_way * setup.size_bytes as f64 / takes_ns)
+}
+
+/// Leg that a queue pair's data arrive on. A switch that sends all through one leg does so whatever the sender chose.
+fn leg_of(world: &World, setup: &Setup, rail: usize, qp: usize) -> usize {
+    let legs = legs_of(&world.topology.rails[rail]);
+    match setup.leg {
+        _ if world.unseen[rail].one_leg => 0,
+        Some(leg) => (leg as usize).saturating_sub(1).min(legs - 1),
+        None => qp % legs,
+    }
+}
+
+pub(super) fn legs_of(rail: &Rail) -> usize {
+    rail.bond.as_ref().map_or(1, |bond| bond.legs.len().max(1))
+}
+
+/// Whether anything is known that bounds the rail.
+pub(super) fn has_a_bound(rail: &Rail) -> bool {
+    let wires = line_raw_gb_per_s(rail).is_some_and(|rate| rate > 0.0)
+        && (0..legs_of(rail))
+            .all(|leg| leg_goodput_gb_per_s(rail, leg, 1 << 20).is_some_and(|rate| rate > 0.0));
+    wires || rail.pcie.as_ref().and_then(path_payload_gb_per_s).is_some()
+}
+
+/// Payload that one leg's wire can carry in messages of this size, GB/s; without a path MTU its raw rate.
+fn leg_goodput_gb_per_s(rail: &Rail, leg: usize, size_bytes: u64) -> Option<f64> {
+    let whole = line_of_messages_gb_per_s(rail, size_bytes)?;
+    let Some(bond) = &rail.bond else { return Some(whole) };
+    Some(whole * bond.legs.get(leg)?.speed_gbit_per_s? / rail.line_gbit_per_s?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rates_gb_per_s;
+    use crate::sim::{Scenario, Setup, World};
+    use probes::load::Place;
+
+    /// What the bonds with these numbers get while they are loaded together, each leg by itself, GB/s.
+    fn rates(scenario: Scenario, bonds: &[usize], setup: &Setup) -> Vec<Vec<f64>> {
+        let loaded: Vec<usize> = bonds.iter().map(|bond| bond - 1).collect();
+        let found = rates_gb_per_s(&World::named(scenario, 1), setup, &loaded);
+        let round = |rate: f64| (rate * 10.0).round() / 10.0;
+        let of_rail = |threads: Vec<Vec<f64>>| {
+            let leg = |leg: usize| threads.iter().map(|legs| legs[leg]).sum::<f64>();
+            (0..threads[0].len()).map(|at| round(leg(at))).collect()
+        };
+        found.loaded.into_iter().map(of_rail).collect()
+    }
+
+    #[test]
+    fn each_slow_bond_is_slow_for_its_own_reason() {
+        let found = rates(Scenario::Mixed, &[1, 3, 4], &Setup::default());
+        assert_eq!(found, [[24.5, 24.5], [24.5, 0.0], [14.4, 14.4]], "in order, one leg, x8 of x16");
+    }
+
+    #[test]
+    fn what_no_topology_tells_holds_a_rail_back_too() {
+        let usual = Setup::default();
+        assert_eq!(rates(Scenario::Congested, &[6], &usual), [[15.5, 15.5]]);
+        assert_eq!(rates(Scenario::Gen4Slot, &[2], &usual), [[14.4, 14.4]], "Gen4 x16");
+        let misplaced = Setup { misplaced: true, ..usual.clone() };
+        assert_eq!(rates(Scenario::CrossNuma, &[5], &misplaced), [[17.0, 17.0]]);
+        assert_eq!(rates(Scenario::CrossNuma, &[5], &usual), [[24.5, 24.5]], "where it should be");
+        let far = Setup { place: Place::Nodes { cpu: 0, mem: 0 }, ..usual };
+        assert_eq!(rates(Scenario::Healthy, &[5], &far), [[17.0, 17.0]]);
+    }
+
+    #[test]
+    fn rails_behind_one_link_and_rails_of_one_node_share_what_it_carries() {
+        let usual = Setup::default();
+        assert_eq!(rates(Scenario::SharedUplink, &[3], &usual), [[24.5, 24.5]]);
+        assert_eq!(rates(Scenario::SharedUplink, &[3, 4], &usual), [[14.4, 14.4], [14.4, 14.4]]);
+        assert_eq!(rates(Scenario::Memory, &[5], &usual), [[24.5, 24.5]]);
+        let node = rates(Scenario::Memory, &[5, 6, 7, 8], &usual);
+        assert_eq!(node, vec![vec![16.0, 16.0]; 4]);
+        let cold = Setup { is_cold: true, ..usual };
+        assert_eq!(rates(Scenario::Memory, &[5, 6, 7, 8], &cold), vec![vec![5.0, 5.0]; 4]);
+    }
+
+    #[test]
+    fn threads_share_what_their_rail_can_do() {
+        let world = World::named(Scenario::Healthy, 1);
+        let setup = Setup { qps: 4, workers: 2, ..Setup::default() };
+        let found = rates_gb_per_s(&world, &setup, &[0]);
+        assert_eq!(found.loaded[0].len(), 2);
+        assert!((found.of(0) - 49.02).abs() < 0.01, "{found:?}");
+    }
+
+    #[test]
+    fn few_reads_over_a_long_way_are_a_bound() {
+        let mut world = World::named(Scenario::Healthy, 1);
+        (world.unseen[0].round_trip_ns, world.unseen[0].peer_read_depth) = (Some(100_000.0), Some(1));
+        let of =
+            |qps| rates_gb_per_s(&world, &Setup { qps, size_bytes: 1 << 18, ..Setup::default() }, &[0]).of(0);
+        // 8 READs of 256 KiB over 100 us and the time they take on a leg
+        assert!((of(8) - 18.95).abs() < 0.01, "{}", of(8));
+        assert!((of(16) / of(8) - 2.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn small_messages_pay_for_their_headers() {
+        let world = World::named(Scenario::Healthy, 1);
+        let of = |size_bytes| rates_gb_per_s(&world, &Setup { size_bytes, ..Setup::default() }, &[0]).of(0);
+        let rail = &world.topology.rails[0];
+        let ceiling = |size| crate::ceilings::line_goodput_of_messages_gb_per_s(rail, size).unwrap();
+        for size_bytes in [1, 64, 1024, 1 << 20] {
+            assert!(of(size_bytes) <= ceiling(size_bytes) * 1.000_001, "{size_bytes}: {}", of(size_bytes));
+        }
+        assert!(of(64) < 0.5 * of(1 << 20));
+    }
+}

@@ -4,9 +4,9 @@
 //! commit that says why.
 
 use railscope::report;
-use railscope::rules::Limits;
-use railscope::session::{FrameSource, Replay};
-use railscope::timeline::Timeline;
+use railscope::rules::{Finding, Limits, diagnose};
+use railscope::session::{FrameSource, Recorded, Replay};
+use railscope::timeline::{Interval, Past, Timeline};
 use std::path::{Path, PathBuf};
 
 fn recordings() -> Vec<PathBuf> {
@@ -48,6 +48,63 @@ fn every_recording_gives_the_report_kept_beside_it() {
             insta::assert_snapshot!(format!("{name}.json"), json);
         });
     }
+}
+
+fn found(timeline: &Timeline) -> Vec<Finding> {
+    diagnose(timeline.topology(), timeline, &Limits::default())
+}
+
+/// What is known after each frame, and what is found after every seventh, which is any place in a second by and by: a
+/// finding is made of nothing but what is known.
+#[derive(Debug, PartialEq)]
+struct Known {
+    at_ns: u64,
+    past: Vec<Past>,
+    newest: Option<Interval>,
+    found: Option<Vec<Finding>>,
+}
+
+fn course(mut source: impl FrameSource) -> Vec<Known> {
+    let session = source.session();
+    let mut timeline = Timeline::new(session.clone());
+    let mut course = Vec::new();
+    while let Some(frame) = source.next_frame().unwrap() {
+        let at_ns = session.on_first_clock(frame.host, frame.at_ns);
+        timeline.push(frame);
+        course.push(Known {
+            at_ns,
+            past: timeline.past(),
+            newest: timeline.local().intervals().next_back().cloned(),
+            found: course.len().is_multiple_of(7).then(|| found(&timeline)),
+        });
+    }
+    course
+}
+
+fn is_judged_live_as_it_is_replayed(path: &Path, again: &Path) {
+    let live = course(Recorded::create(Replay::open(path).unwrap(), again).unwrap());
+    assert!(live.len() > 50, "{}", path.display());
+    let mut replay = Replay::open(again).unwrap();
+    for then in live.iter().filter(|then| then.found.is_some()).rev().step_by(4) {
+        let there = replay.seek(then.at_ns).unwrap().timeline(replay.session());
+        assert!(there.past() == then.past, "{} at {} ns", path.display(), then.at_ns);
+        assert_eq!(Some(found(&there)), then.found, "{} at {} ns", path.display(), then.at_ns);
+    }
+    for (live, replayed) in live.iter().zip(course(Replay::open(again).unwrap())) {
+        // a whole past is too much to print
+        assert!(live == &replayed, "{} at {} ns: {:?}", path.display(), live.at_ns, live.found);
+    }
+}
+
+#[test]
+fn every_recording_is_judged_live_as_it_is_replayed_and_as_it_is_at_any_place() {
+    let folder = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        for path in recordings() {
+            let again = folder.path().join(path.file_name().unwrap());
+            scope.spawn(move || is_judged_live_as_it_is_replayed(&path, &again));
+        }
+    });
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Session files: what goes in comes out.
 
 mod damage;
+mod judged;
+mod nodes;
 mod random;
 mod seek;
 mod size;

@@ -21,6 +21,11 @@ pub use shares::{Flow, ResourceId, max_min_shares};
 use probes::model::Rail;
 use serde::Serialize;
 
+/// A capacity that can be one: what a file tells may be negative, nothing or beyond all numbers, and is unknown then.
+pub(crate) fn possible(gb_per_s: f64) -> Option<f64> {
+    (gb_per_s.is_finite() && gb_per_s > 0.0).then_some(gb_per_s)
+}
+
 /// Payload that the READs of so many queue pairs bring which have so many each under way, GB/s: messages of `size_bytes`
 /// over the round trip of one READ alone, in nanoseconds; `None` without a round trip.
 ///
@@ -29,7 +34,7 @@ use serde::Serialize;
 pub fn read_window_gb_per_s(qps: u32, outstanding: u32, size_bytes: u64, round_trip_ns: u64) -> Option<f64> {
     let bytes = f64::from(qps) * f64::from(outstanding) * size_bytes as f64;
     // GB/s are bytes per nanosecond
-    (round_trip_ns > 0).then(|| bytes / round_trip_ns as f64)
+    possible(bytes / round_trip_ns as f64)
 }
 
 /// Upper bounds of one rail in one direction, GB/s; `None` is unknown.

@@ -19,13 +19,13 @@ const INFINIBAND: u32 = 8 + 2;
 /// Raw rate of the wire, GB/s; `None` without a known rate.
 #[must_use]
 pub fn line_raw_gb_per_s(rail: &Rail) -> Option<f64> {
-    rail.line_gbit_per_s.map(|gbit| gbit / 8.0)
+    rail.line_gbit_per_s.and_then(|gbit| super::possible(gbit / 8.0))
 }
 
 /// Share of the wire left for payload at this path MTU. Long messages are assumed: one header a packet.
 #[must_use]
 pub fn goodput_share(path_mtu: u32, overhead_bytes: u32) -> f64 {
-    f64::from(path_mtu) / f64::from(path_mtu + overhead_bytes)
+    f64::from(path_mtu) / (f64::from(path_mtu) + f64::from(overhead_bytes))
 }
 
 /// Payload the wire can carry, GB/s; `None` when rate, path MTU or link layer is unknown.
@@ -35,7 +35,7 @@ pub fn line_goodput_gb_per_s(rail: &Rail) -> Option<f64> {
         LinkLayer::InfiniBand => INFINIBAND + TRANSPORT,
         LinkLayer::Ethernet => ETHERNET + TRANSPORT + network_header(rail),
     };
-    Some(line_raw_gb_per_s(rail)? * goodput_share(rail.path_mtu?, overhead))
+    super::possible(line_raw_gb_per_s(rail)? * goodput_share(rail.path_mtu?, overhead))
 }
 
 /// Payload the wire can carry in messages of this size, GB/s: below the path MTU each has a packet of its own, and more
@@ -110,6 +110,23 @@ mod tests {
         assert_eq!(at(4096), 49.02);
         assert_eq!(at(1024), 46.29);
         assert_eq!(line_goodput_gb_per_s(&Rail::default()), None);
+    }
+
+    #[test]
+    fn a_rate_that_can_be_none_is_unknown() {
+        let goodput = |gbit, mtu| {
+            let link_layer = Some(LinkLayer::Ethernet);
+            line_goodput_gb_per_s(&Rail {
+                line_gbit_per_s: Some(gbit),
+                path_mtu: Some(mtu),
+                link_layer,
+                ..Rail::default()
+            })
+        };
+        let rates = [goodput(-12.0, 4096), goodput(f64::INFINITY, 4096), goodput(f64::NAN, 1024)];
+        assert_eq!(rates, [None; 3]);
+        assert_eq!([goodput(0.0, 4096), goodput(400.0, 0)], [None; 2]);
+        assert!(goodput(400.0, u32::MAX).is_some());
     }
 
     #[test]

@@ -41,11 +41,12 @@ pub fn is_made_up(hop: &Hop) -> bool {
 /// where they are made up.
 #[must_use]
 pub fn link_gb_per_s(hop: &Hop) -> Option<f64> {
-    match (hop.current_gt_per_s, hop.current_width) {
+    let told = match (hop.current_gt_per_s, hop.current_width) {
         _ if is_made_up(hop) => None,
         (Some(gt_per_s), Some(width)) => Some(lane_gb_per_s(gt_per_s) * f64::from(width)),
         _ => hop.raw_gb_per_s,
-    }
+    };
+    told.and_then(super::possible)
 }
 
 /// The hop that carries least, of those whose rate is known.
@@ -88,7 +89,8 @@ pub fn pcie_links(rail: &Rail) -> Vec<(String, &Hop)> {
 /// What TLPs leave of a raw rate on this hop: raw × MPS / (MPS + 24).
 #[must_use]
 pub fn payload_of(hop: &Hop, raw_gb_per_s: f64) -> f64 {
-    let payload = f64::from(hop.max_payload_bytes.unwrap_or(USUAL_MAX_PAYLOAD));
+    let told = hop.max_payload_bytes.filter(|bytes| *bytes > 0);
+    let payload = f64::from(told.unwrap_or(USUAL_MAX_PAYLOAD));
     raw_gb_per_s * payload / (payload + f64::from(TLP_OVERHEAD))
 }
 
@@ -120,6 +122,16 @@ mod tests {
         assert_eq!(link_gb_per_s(&link), None);
         (link.max_gt_per_s, link.max_width) = (Some(8.0), Some(16));
         assert_eq!(link_gb_per_s(&link), Some(0.25));
+    }
+
+    #[test]
+    fn a_link_that_no_card_has_is_unknown() {
+        assert_eq!(link_gb_per_s(&hop("41:00.0", -32.0, 16)), None);
+        assert_eq!(link_gb_per_s(&hop("41:00.0", f64::INFINITY, 16)), None);
+        assert_eq!(link_gb_per_s(&Hop { raw_gb_per_s: Some(-1.5), ..Hop::default() }), None);
+        let odd = Hop { max_payload_bytes: Some(0), ..hop("41:00.0", 32.0, 16) };
+        let path = PciePath { hops: vec![odd], ..PciePath::default() };
+        assert_eq!(path_payload_gb_per_s(&path).map(f64::round), Some(58.0));
     }
 
     #[test]

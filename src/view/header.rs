@@ -191,7 +191,8 @@ fn progress(load: &Load, host: &HostTimeline) -> String {
     let measured_s = host.sums().rails.iter().map(|sums| sums.load.ns / 1e9).fold(0.0, f64::max);
     let of = load.duration_s.map(|s| format!("/{}", seconds(s))).unwrap_or_default();
     let mut text = if any(WorkerPhase::Measuring) {
-        format!("measuring {measured_s:.0}{of} s")
+        // whole seconds that are over, of which none is called so before it is
+        format!("measuring {:.0}{of} s", (measured_s + 0.001).floor())
     } else if any(WorkerPhase::Warmup) {
         let warmup = load.warmup_s.map(|s| format!(" {} s", seconds(s))).unwrap_or_default();
         format!("warming up{warmup}")

@@ -15,7 +15,11 @@ fn stdout(arguments: &[&str]) -> String {
 
 /// A kept recording of two slow bonds.
 fn mixed() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/mixed.rsz");
+    kept("mixed.rsz")
+}
+
+fn kept(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings").join(name);
     path.to_str().unwrap().to_owned()
 }
 
@@ -97,10 +101,59 @@ fn a_picture_and_metrics_come_from_the_same_session() {
     assert!(metrics.ends_with("# EOF\n"), "{metrics}");
     let bytes = metrics.lines().find_map(|line| {
         line.strip_prefix(
-            "railscope_rail_load_bytes_per_second{host=\"simulated\",device=\"mlx5_bond_4\",port=\"1\"} ",
+            "railscope_rail_load_bytes_per_second{host=\"simulated\",simulated=\"true\",device=\"mlx5_bond_4\",port=\"1\"} ",
         )
     });
     let bytes: f64 = bytes.unwrap().parse().unwrap();
     assert!((28.0e9..28.8e9).contains(&bytes), "{bytes}");
     assert!(!metrics.contains("mlx5_bond_3"));
+}
+
+#[test]
+fn two_forms_at_once_are_refused_by_every_command() {
+    let file = kept("mixed.rsz");
+    for command in [
+        &["report", &file][..],
+        &["diff", &file, &file],
+        &["probe"],
+        &["check"],
+        &["diagnose", "--transport", "sim"],
+    ] {
+        let output = Command::cargo_bin("railscope")
+            .unwrap()
+            .args([command, &["--json", "--format", "md"]].concat())
+            .output()
+            .unwrap();
+        let reason = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.code() == Some(2) && reason.contains("cannot be used with"),
+            "{command:?}: {reason}"
+        );
+    }
+}
+
+#[test]
+fn a_closed_stdout_is_said_and_one_that_goes_nowhere_is_not() {
+    let program = assert_cmd::cargo::cargo_bin("railscope");
+    let (program, file) = (program.display(), kept("healthy.rsz"));
+    let run = |command: &str, to: &str| {
+        let line = format!("'{program}' {command} {to}");
+        let output = std::process::Command::new("sh").args(["-c", &line]).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    for command in [
+        format!("report '{file}'"),
+        format!("report '{file}' --format csv"),
+        format!("diff '{file}' '{file}'"),
+        "probe".to_owned(),
+        "explain".to_owned(),
+    ] {
+        let (code, reason) = run(&command, ">&-");
+        assert!(code == Some(2) && reason.contains("stdout is closed"), "{command}: {code:?} {reason}");
+        assert_eq!(run(&command, ">/dev/null").0, Some(0), "{command}");
+        assert_eq!(run(&command, "1<>/dev/null").0, Some(0), "{command}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let to_file = format!("report '{file}' -o '{}'", folder.path().join("a.txt").display());
+    assert_eq!(run(&to_file, ">&-").0, Some(0), "nothing is printed there");
 }

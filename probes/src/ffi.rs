@@ -10,4 +10,5 @@ pub mod mlx5dv;
 mod udev_stubs;
 
 pub mod pages;
+pub mod stdout;
 pub mod verbs;

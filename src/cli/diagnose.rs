@@ -80,7 +80,7 @@ pub struct DiagnoseArgs {
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
     /// Form of the diagnosis; --json is json
-    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", conflicts_with = "json")]
     pub format: DiagnoseFormat,
     /// Flags that most commands share; --for is the time that each load is measured [default: 1s]
     #[command(flatten)]

@@ -44,7 +44,7 @@ pub struct ReportArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Form of the report
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", conflicts_with = "json")]
     pub format: Format,
     /// Begin at this moment of the session: 90s, 1:30
     #[arg(long, value_name = "MOMENT")]

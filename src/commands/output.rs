@@ -1,6 +1,6 @@
 //! Where a command writes what it made: stdout, or a file that is there whole or not at all.
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, ensure};
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -24,6 +24,19 @@ struct Renamed {
     path: PathBuf,
 }
 
+/// stdout, for a text that somebody is to read.
+///
+/// # Errors
+///
+/// The program was started without one (`>&-`), where every write would seem to succeed.
+pub fn stdout() -> anyhow::Result<io::Stdout> {
+    ensure!(
+        !probes::ffi::stdout::was_closed_at_start(),
+        "stdout is closed, so nothing can be printed; send it somewhere, to /dev/null if nowhere else"
+    );
+    Ok(io::stdout())
+}
+
 impl Output {
     /// Opens the file, or stdout without one. What is no file (a device, a pipe) is written as it stands; a link stays one.
     ///
@@ -32,7 +45,7 @@ impl Output {
     /// No file can be made in its folder, or it is one of `inputs`, which are read.
     pub fn to(file: Option<&Path>, inputs: &[&Path]) -> anyhow::Result<Self> {
         let Some(asked) = file else {
-            return Ok(Self { out: Some(BufWriter::new(Box::new(io::stdout()))), file: None });
+            return Ok(Self { out: Some(BufWriter::new(Box::new(stdout()?))), file: None });
         };
         let refused =
             |error: &io::Error| anyhow!("-o {}: {}", asked.display(), crate::session::cannot_write(error));

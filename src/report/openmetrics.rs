@@ -135,6 +135,8 @@ impl Display for OpenMetrics<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         // a peer counts for itself, with a railscope of its own
         let host = Labels::default().with("host", self.report.host.hostname.as_deref().unwrap_or_default());
+        // no series of a simulation may pass for one of a node
+        let host = if self.is_simulated() { host.with("simulated", true) } else { host };
         self.session(f, &host)?;
         self.rails(f, &host)?;
         self.counters(f, &host)?;
@@ -144,14 +146,18 @@ impl Display for OpenMetrics<'_> {
 }
 
 impl OpenMetrics<'_> {
+    /// Whether the node is made up, or the load on it.
+    fn is_simulated(&self) -> bool {
+        self.report.simulated.is_some() || self.report.load.as_ref().is_some_and(|load| load.simulated)
+    }
+
     fn session(&self, f: &mut Formatter<'_>, host: &Labels) -> fmt::Result {
         let report = self.report;
         let load = super::load_in_short(self.timeline).unwrap_or_default();
-        let about = host
-            .with("generated_by", &report.generated_by)
-            .with("simulated", report.simulated.is_some())
-            .with("load", load)
-            .with("kernel", report.host.kernel.as_deref().unwrap_or_default());
+        let about = host.with("generated_by", &report.generated_by);
+        let about = if self.is_simulated() { about } else { about.with("simulated", false) };
+        let about =
+            about.with("load", load).with("kernel", report.host.kernel.as_deref().unwrap_or_default());
         Family::gauge("railscope_session_metadata", "", "Whose figures these are; always 1.")
             .write(f, &[(about, 1.0)])?;
         Family::gauge("railscope_session_duration_seconds", "seconds", "What the figures cover.")

@@ -4,8 +4,10 @@
 //! one side knows is listed by itself.
 
 mod comparable;
+mod could;
 mod facts;
 mod findings;
+mod peer;
 mod pinning;
 mod rates;
 mod text;
@@ -13,6 +15,7 @@ mod ticket;
 
 pub use facts::{Difference, KnownInOne};
 pub use findings::Changed;
+pub use peer::PeerDiff;
 pub use rates::{Judgement, Mean, RailChange, Spread};
 pub use ticket::DiffTicket;
 
@@ -31,6 +34,8 @@ pub struct Side {
     timeline: Timeline,
     means: Means,
     spreads: Vec<Spread>,
+    /// Where the part that is compared begins, seconds; `None` at the session's own beginning.
+    from_s: Option<f64>,
 }
 
 /// Two sessions held against each other. Serialized it is the JSON form, displayed the text for people.
@@ -58,8 +63,14 @@ pub struct Diff {
     pub known_in_one: Vec<KnownInOne>,
     /// Findings that the second has and the first has not.
     pub appeared: Vec<Changed>,
-    /// Findings that the first has and the second has not.
+    /// Findings that the first has, and that the second would have if they were still there.
     pub went: Vec<Changed>,
+    /// Findings that the first has, and of which the second cannot tell, for the reason that stands with each.
+    pub not_judged: Vec<Changed>,
+    /// The other end of the load in both; null unless both have it.
+    pub peer: Option<PeerDiff>,
+    /// `a` or `b`, where that session alone has the other end of its load; null else.
+    pub peer_only_in: Option<&'static str>,
 }
 
 /// Where one side comes from.
@@ -100,7 +111,12 @@ impl Side {
     pub fn new(name: String, session: std::sync::Arc<probes::model::Session>) -> Self {
         let timeline = Timeline::new(session);
         let spreads = vec![Spread::default(); timeline.topology().rails.len()];
-        Self { name, timeline, means: Means::of(rates::WINDOW_NS), spreads }
+        Self { name, timeline, means: Means::of(rates::WINDOW_NS), spreads, from_s: None }
+    }
+
+    /// Says that it is of a part that begins at this moment of the session.
+    pub fn begins_at(&mut self, from: std::time::Duration) {
+        self.from_s = Some(from.as_secs_f64());
     }
 
     /// Takes the next frame.
@@ -124,6 +140,25 @@ impl Side {
         }
     }
 
+    fn report(&self, limits: &Limits, ignore: &[String]) -> Report {
+        let mut report = report::build(&self.timeline, limits, ignore);
+        if let Some(from_s) = self.from_s {
+            report.begins_at(from_s);
+        }
+        report
+    }
+
+    /// The other end of the load, as it sees itself; `None` where the session has one host.
+    fn peer(&self) -> Option<Self> {
+        Some(Self {
+            name: self.name.clone(),
+            timeline: self.timeline.as_seen_by_peer()?,
+            means: Means::of(rates::WINDOW_NS),
+            spreads: Vec::new(),
+            from_s: self.from_s,
+        })
+    }
+
     fn about(&self, report: &Report) -> About {
         About {
             name: self.name.clone(),
@@ -145,11 +180,12 @@ impl Side {
 /// Holds the second session against the first; findings of the codes in `ignore` are left out.
 #[must_use]
 pub fn compare(a: &Side, b: &Side, limits: &Limits, ignore: &[String], tolerance_percent: f64) -> Diff {
-    let reports = [a, b].map(|side| report::build(&side.timeline, limits, ignore));
+    let reports = [a, b].map(|side| side.report(limits, ignore));
     let because = comparable::reasons_against(a, b);
     let (topology, known_in_one) = facts::compare(a, b);
     let [report_a, report_b] = &reports;
-    let (appeared, went) = findings::compare(report_a, report_b);
+    let findings = findings::compare((a, report_a), (b, report_b), &known_in_one);
+    let peers = [a, b].map(Side::peer);
     Diff {
         schema: SCHEMA,
         generated_by: crate::GENERATED_BY,
@@ -161,8 +197,18 @@ pub fn compare(a: &Side, b: &Side, limits: &Limits, ignore: &[String], tolerance
         tolerance_percent,
         topology,
         known_in_one,
-        appeared,
-        went,
+        appeared: findings.appeared,
+        went: findings.went,
+        not_judged: findings.not_judged,
+        peer_only_in: match &peers {
+            [Some(_), None] => Some("a"),
+            [None, Some(_)] => Some("b"),
+            _ => None,
+        },
+        peer: match peers {
+            [Some(a), Some(b)] => Some(peer::compare(&a, &b, limits, ignore)),
+            _ => None,
+        },
     }
 }
 
@@ -174,8 +220,14 @@ impl Diff {
         let is_bad = |changed: &Changed| changed.severity >= Severity::Warning;
         match worse {
             Worse::Slower => self.rails.iter().any(is_slower),
-            Worse::Topology => !self.topology.is_empty() || self.differs_in_rails(),
-            Worse::Findings => self.appeared.iter().any(is_bad),
+            Worse::Topology => {
+                let of_peer = self.peer.as_ref().is_some_and(PeerDiff::differs_in_facts);
+                !self.topology.is_empty() || self.differs_in_rails() || of_peer
+            }
+            Worse::Findings => {
+                let of_peer = self.peer.iter().flat_map(|peer| &peer.appeared);
+                self.appeared.iter().chain(of_peer).any(is_bad)
+            }
             Worse::Any => {
                 let differs =
                     |rail: &RailChange| !matches!(rail.judgement, Judgement::Same | Judgement::NotJudged);
@@ -183,6 +235,7 @@ impl Diff {
                     || !self.topology.is_empty()
                     || !self.appeared.is_empty()
                     || !self.went.is_empty()
+                    || self.peer.as_ref().is_some_and(PeerDiff::differs)
             }
         }
     }

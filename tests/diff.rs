@@ -110,3 +110,18 @@ fn a_masked_copy_names_nobody_and_is_judged_as_the_original() {
     let (code, _, reason) = railscope(&["mask", &kept("mixed.rsz"), "-o", copy]);
     assert!(code == Some(2) && reason.contains("exists already"), "{reason}");
 }
+
+#[test]
+fn parts_of_both_are_compared_and_a_tree_has_no_parts() {
+    let (mixed, healthy) = (kept("mixed.rsz"), kept("healthy.rsz"));
+    let (_, json, _) = railscope(&["diff", &mixed, &healthy, "--from", "2s", "--to", "9s", "--json"]);
+    let diff: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&diff["a"]["duration_s"], &diff["b"]["frames"]), (&7.0.into(), &71.into()));
+    assert_eq!(diff["rails"][2]["b"]["seconds"], 7);
+    let tree = tempfile::tempdir().unwrap();
+    let tree = self::tree(tree.path(), "28.39.1002");
+    let (code, _, reason) = railscope(&["diff", &mixed, &tree, "--to", "9s"]);
+    assert!(code == Some(2) && reason.contains("has no moments for --from and --to"), "{reason}");
+    let (code, _, reason) = railscope(&["diff", &mixed, &healthy, "--from", "9s", "--to", "2s"]);
+    assert!(code == Some(2) && reason.contains("nothing lies between"), "{reason}");
+}

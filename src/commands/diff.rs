@@ -5,7 +5,7 @@ use crate::cli::{DiffArgs, DiffFormat};
 use crate::diff::{Diff, DiffTicket, Side, Worse, compare};
 use crate::printable::{Printable, tell};
 use crate::rules::{self, Limits};
-use crate::session::{self, FrameSource, Replay, only};
+use crate::session::{self, FrameSource, Part, Replay, Stop, Until, only};
 use crate::settings::{Common, Overlay};
 use anyhow::{Context, ensure};
 use std::fs::File;
@@ -28,7 +28,13 @@ pub fn run(args: &DiffArgs) -> anyhow::Result<ExitCode> {
         "--tolerance {}: a share in percent, such as 1 or 2.5",
         args.tolerance
     );
-    let sides = [&args.before, &args.after].map(|path| side(path, args.rails.as_deref()));
+    if let (Some(from), Some(to)) = (args.from, args.to) {
+        ensure!(
+            from < to,
+            "--from {from} --to {to}: nothing lies between; --to is a moment, counted from the start"
+        );
+    }
+    let sides = [&args.before, &args.after].map(|path| side(path, args));
     let [a, b] = sides;
     let diff = compare(&a?, &b?, &Limits::default(), &args.ignore, args.tolerance);
     let mut out = Output::to(args.output.as_deref(), &[&args.before, &args.after])?;
@@ -59,8 +65,9 @@ fn exit_code(diff: &Diff, asked: &[Worse]) -> anyhow::Result<ExitCode> {
 }
 
 /// One side, played to its end.
-fn side(path: &Path, rails: Option<&[String]>) -> anyhow::Result<Side> {
+fn side(path: &Path, args: &DiffArgs) -> anyhow::Result<Side> {
     let name = path.display().to_string();
+    let rails = args.rails.as_deref();
     let mut condition = None;
     let mut source: Box<dyn FrameSource> = if path.is_dir() {
         session::open(&from(rails, |common| common.root = Some(path.to_owned())), None)?
@@ -69,9 +76,16 @@ fn side(path: &Path, rails: Option<&[String]>) -> anyhow::Result<Side> {
     } else {
         let replay = Replay::open(path)?;
         condition = Some(replay.condition());
-        only(replay, rails).with_context(|| name.clone())?
+        part(replay, args).with_context(|| name.clone())?
     };
+    ensure!(
+        condition.is_some() || (args.from.is_none() && args.to.is_none()),
+        "{name}: has no moments for --from and --to; only a session file has"
+    );
     let mut side = Side::new(name.clone(), source.session());
+    if let Some(from) = args.from {
+        side.begins_at(from.0);
+    }
     while let Some(frame) = source.next_frame().with_context(|| name.clone())? {
         side.push(frame);
     }
@@ -80,6 +94,16 @@ fn side(path: &Path, rails: Option<&[String]>) -> anyhow::Result<Side> {
         tell(format_args!("{name}: {warning}"));
     }
     Ok(side)
+}
+
+/// The part of a recording between the moments that were asked for.
+fn part(replay: Replay, args: &DiffArgs) -> anyhow::Result<Box<dyn FrameSource>> {
+    let source: Box<dyn FrameSource> = match args.from {
+        Some(from) => Box::new(Part::new(replay, from.0)?),
+        None => Box::new(replay),
+    };
+    let source = only(source, args.rails.as_deref())?;
+    Ok(Box::new(Until::new(source, args.to.map(|moment| moment.0), Stop::new())))
 }
 
 /// What opens a tree or a topology file.

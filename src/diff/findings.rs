@@ -1,9 +1,12 @@
-//! Findings that came and went.
+//! Findings that came and went, and those of which the other session could not tell.
 
+use super::KnownInOne;
+use super::Side;
+use super::could::Without;
 use crate::report::Report;
 use crate::rules::{Finding, Severity};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A finding that one session has and the other has not.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -18,31 +21,48 @@ pub struct Changed {
     pub message: String,
     /// What to do.
     pub advice: String,
+    /// Why the other session could not have found it; null where it could.
+    pub because: Option<String>,
 }
 
-/// Those that the second has alone, then those that the first has alone.
-///
+/// What both sessions found on one host, and did not find.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Changes {
+    /// In the second alone.
+    pub appeared: Vec<Changed>,
+    /// In the first alone, and the second would have it.
+    pub went: Vec<Changed>,
+    /// In the first alone, and the second could not have it.
+    pub not_judged: Vec<Changed>,
+}
+
 /// Device by device: a finding on one rail more has appeared on that rail.
-pub(super) fn compare(a: &Report, b: &Report) -> (Vec<Changed>, Vec<Changed>) {
-    (only_in(b, a), only_in(a, b))
+pub(super) fn compare(a: (&Side, &Report), b: (&Side, &Report), known_in_one: &[KnownInOne]) -> Changes {
+    let without = |side, letter, with| Without { side, letter, with, known_in_one };
+    let appeared = only_in(b.1, a.1, without(a.0, 'A', b.0));
+    let gone = only_in(a.1, b.1, without(b.0, 'B', a.0));
+    let (not_judged, went) = gone.into_iter().partition(|changed| changed.because.is_some());
+    Changes { appeared, went, not_judged }
 }
 
-fn only_in(one: &Report, other: &Report) -> Vec<Changed> {
+fn only_in(one: &Report, other: &Report, without: Without<'_>) -> Vec<Changed> {
     let known: BTreeSet<(&str, Severity, &str)> = other.findings.iter().flat_map(each).collect();
-    let changed = |finding: &Finding| {
-        let devices: Vec<String> = each(finding)
-            .filter(|key| !known.contains(key))
-            .map(|(_, _, device)| device.to_owned())
-            .collect();
-        (!devices.is_empty()).then(|| Changed {
+    let mut changes = Vec::new();
+    for finding in &one.findings {
+        let mut devices: BTreeMap<Option<String>, Vec<String>> = BTreeMap::new();
+        for (_, _, device) in each(finding).filter(|key| !known.contains(key)) {
+            devices.entry(without.could_not(finding, device)).or_default().push(device.to_owned());
+        }
+        changes.extend(devices.into_iter().map(|(because, devices)| Changed {
             code: finding.code.to_string(),
             severity: finding.severity,
             devices,
             message: finding.message.clone(),
             advice: finding.advice.clone(),
-        })
-    };
-    one.findings.iter().filter_map(changed).collect()
+            because,
+        }));
+    }
+    changes
 }
 
 fn each(finding: &Finding) -> impl Iterator<Item = (&str, Severity, &str)> {

@@ -9,26 +9,26 @@ use serde::Serialize;
 /// certain than it is.
 pub(super) const WINDOW_NS: u64 = 1_000_000_000;
 /// A mean of fewer seconds says nothing of how much it varies.
-const LEAST_SECONDS: u64 = 5;
+const LEAST_SECONDS: usize = 5;
 /// Standard errors that a difference must exceed.
 const STANDARD_ERRORS: f64 = 3.0;
 /// Share of a window that must lie between two samples.
 const COVERED_S: f64 = 0.9;
 
-/// Mean and spread of the seconds of one rail under load.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spread {
-    count: u64,
-    mean: f64,
-    squares: f64,
-}
+/// Least blocks that a standard error is taken from: of fewer it is itself no better than a third.
+const LEAST_BLOCKS: usize = 6;
+
+/// The seconds of one rail under load, GB/s: a day of them is 700 kB.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Spread(Vec<f64>);
 
 /// A mean with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Mean {
     /// Mean of the seconds under load, GB/s.
     pub mean_gb_per_s: f64,
-    /// Its standard error: the seconds' standard deviation over the root of their number; null below two.
+    /// Its standard error: the largest of those that means of 1, 2, 4 ... seconds give, six of them at least, so that
+    /// what swings slowly counts too; null below two seconds.
     pub standard_error_gb_per_s: Option<f64>,
     /// Seconds it is of.
     pub seconds: u64,
@@ -104,26 +104,45 @@ impl Spread {
             (LoadOrigin::Described, LoadOp::Read) => row.rx_gb_per_s,
             (LoadOrigin::Described, LoadOp::Write) => row.tx_gb_per_s,
         };
-        let Some(rate) = rate else { return };
-        // Welford, Technometrics 4 (1962): no sum of squares that eats the digits
-        self.count += 1;
-        let before = rate - self.mean;
-        self.mean += before / self.count as f64;
-        self.squares += before * (rate - self.mean);
+        self.0.extend(rate);
     }
 
-    fn mean(self) -> Option<Mean> {
-        (self.count > 0).then(|| Mean {
-            mean_gb_per_s: rounded(self.mean),
+    fn seconds(&self) -> usize {
+        self.0.len()
+    }
+
+    fn mean(&self) -> Option<Mean> {
+        (self.seconds() > 0).then(|| Mean {
+            mean_gb_per_s: rounded(mean(&self.0)),
             standard_error_gb_per_s: self.standard_error().map(rounded),
-            seconds: self.count,
+            seconds: self.0.len() as u64,
         })
     }
 
-    fn standard_error(self) -> Option<f64> {
-        let n = self.count as f64;
-        (self.count >= 2).then(|| (self.squares.max(0.0) / (n - 1.0) / n).sqrt())
+    /// Seconds that hang together make each mean look more certain than it is: of means of longer blocks the standard
+    /// error grows until they hang together no more, so the largest counts.
+    ///
+    /// Source: Flyvbjerg and Petersen, Journal of Chemical Physics 91 (1989) 461.
+    fn standard_error(&self) -> Option<f64> {
+        let mut blocks = self.0.clone();
+        let mut largest = of_independent(&blocks)?;
+        while blocks.len() / 2 >= LEAST_BLOCKS {
+            blocks = blocks.chunks_exact(2).map(mean).collect();
+            largest = largest.max(of_independent(&blocks)?);
+        }
+        Some(largest)
     }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Standard error of the mean of values that know nothing of each other; `None` below two.
+fn of_independent(values: &[f64]) -> Option<f64> {
+    let (n, mean) = (values.len() as f64, mean(values));
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    (values.len() >= 2).then(|| (squares / (n - 1.0) / n).sqrt())
 }
 
 /// Rails of both in the order of the first; those that only the second has at the end.
@@ -156,7 +175,7 @@ fn change(
     comparable: bool,
     tolerance_percent: f64,
 ) -> RailChange {
-    let means = [a, b].map(|spread| spread.and_then(|spread| spread.mean()));
+    let means = [a, b].map(|spread| spread.and_then(Spread::mean));
     let mut change = RailChange {
         device: rail.device.clone(),
         port: rail.port,
@@ -171,13 +190,14 @@ fn change(
         change.judgement = if b.is_none() { Judgement::Gone } else { Judgement::New };
         return change;
     };
-    if a.count > 0 && b.count > 0 && a.mean > 0.0 {
-        change.change_percent = Some(rounded((b.mean - a.mean) / a.mean * 100.0));
+    let (mean_a, mean_b) = (mean(&a.0), mean(&b.0));
+    if a.seconds() > 0 && b.seconds() > 0 && mean_a > 0.0 {
+        change.change_percent = Some(rounded((mean_b - mean_a) / mean_a * 100.0));
     }
     if !comparable {
         return change;
     }
-    let least = a.count.min(b.count);
+    let least = a.seconds().min(b.seconds());
     if least < LEAST_SECONDS {
         change.because = Some(if least == 0 {
             "no whole second of it under load in one of them".to_owned()
@@ -189,8 +209,8 @@ fn change(
     let (Some(error_a), Some(error_b)) = (a.standard_error(), b.standard_error()) else { return change };
     let limit = STANDARD_ERRORS * (error_a * error_a + error_b * error_b).sqrt();
     change.limit_gb_per_s = Some(rounded(limit));
-    let difference = b.mean - a.mean;
-    let is_beyond = difference.abs() > limit && difference.abs() > tolerance_percent / 100.0 * a.mean;
+    let difference = mean_b - mean_a;
+    let is_beyond = difference.abs() > limit && difference.abs() > tolerance_percent / 100.0 * mean_a;
     change.judgement = match difference {
         _ if !is_beyond => Judgement::Same,
         ..0.0 => Judgement::Slower,
@@ -206,7 +226,7 @@ fn rounded(value: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Judgement, Spread, change};
+    use super::{Judgement, Spread, change, of_independent};
     use crate::report::MeanRow;
     use crate::rules::testing::{described, rail};
     use probes::model::LoadOp;
@@ -252,6 +272,19 @@ mod tests {
         assert_eq!(mean.standard_error_gb_per_s, Some(1.290_994));
         assert_eq!(spread(&[]).mean(), None);
         assert_eq!(spread(&[1.0]).mean().unwrap().standard_error_gb_per_s, None);
+    }
+
+    #[test]
+    fn what_swings_slowly_is_no_more_certain_than_its_swings() {
+        // ten seconds of each: some forty seconds that know no more than four of them
+        let swings = |low: f64, high: f64| -> Vec<f64> {
+            (0..48).map(|second| if second / 8 % 2 == 0 { low } else { high }).collect()
+        };
+        let mean = spread(&swings(46.0, 50.0)).mean().unwrap();
+        let (naive, told) = (of_independent(&swings(46.0, 50.0)), mean.standard_error_gb_per_s);
+        assert_eq!(naive.map(|error| (error * 100.0).round()), Some(29.0));
+        assert_eq!(told.map(|error| (error * 100.0).round()), Some(89.0));
+        assert_eq!(judged(&swings(46.0, 50.0), &swings(45.0, 48.0)), Judgement::Same);
     }
 
     #[test]

@@ -137,3 +137,56 @@ fn another_pinning_of_a_process_of_the_same_name_is_a_difference() {
     let pinning: Vec<&str> = diff.topology.iter().map(|one| one.a.as_str()).collect();
     assert_eq!(pinning, ["ib_read_bw: CPUs 4-7, may use memory of 0-1"], "{diff}");
 }
+
+#[test]
+fn what_the_second_could_not_have_found_has_not_gone() {
+    let slow = side(&node(), [48.0, 24.0], read());
+    let quiet = side(&node(), [48.0, 48.0], None);
+    let quieter = diff(&slow, &quiet);
+    let codes = |list: &[super::Changed]| -> Vec<(String, Option<String>)> {
+        list.iter().map(|one| (one.code.clone(), one.because.clone())).collect()
+    };
+    let because = Some("no load ran on it in B".to_owned());
+    assert_eq!(codes(&quieter.not_judged), [("rail-imbalance".to_owned(), because)]);
+    assert!(quieter.went.iter().all(|one| one.code != "rail-imbalance"), "{:?}", quieter.went);
+    let text = quieter.to_string();
+    assert!(text.contains("1 warning not judged in B"), "{text}");
+    assert!(text.contains("      not judged: no load ran on it in B\n"), "{text}");
+    let mended = diff(&slow, &side(&node(), [48.0, 48.0], read()));
+    assert_eq!((codes(&mended.not_judged), mended.went.len()), (Vec::new(), 1));
+    let news = diff(&quiet, &slow);
+    assert_eq!(news.appeared[0].because.as_deref(), Some("no load ran on it in A"));
+    assert!(news.is(Worse::Findings), "it is there, whatever was before");
+}
+
+/// A session whose other end is this host.
+fn with_peer(peer: Topology) -> Side {
+    let mut both = session(node());
+    both.hosts.push(Arc::new(peer));
+    let mut side = Side::new("x.rsz".into(), Arc::new(both));
+    for (seq, host) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        let rails = vec![RailFrame::default(); 2];
+        side.push(Frame { host, seq, at_ns: seq * 1_000_000_000, rails, ..Frame::default() });
+    }
+    side.end();
+    side
+}
+
+#[test]
+fn the_other_ends_are_compared_where_both_sessions_have_them() {
+    let mut changed = node();
+    changed.host.hostname = Some("n2".into());
+    let before = with_peer(changed.clone());
+    changed.rails[0].path_mtu = Some(1024);
+    changed.rails[0].max_path_mtu = Some(4096);
+    let held = diff(&before, &with_peer(changed));
+    let peer = held.peer.as_ref().unwrap();
+    assert_eq!(peer.host(), "n2");
+    assert_eq!(peer.topology.iter().map(|one| one.what).collect::<Vec<_>>(), ["path MTU"]);
+    assert!(peer.appeared.iter().any(|one| one.code == "mtu-differs"), "{:?}", peer.appeared);
+    assert_eq!([Worse::Topology, Worse::Findings].map(|worse| held.is(worse)), [true; 2]);
+    assert!(held.topology.is_empty(), "{held}");
+    assert!(held.to_string().contains("the other end, n2:\n  - mlx5_0: path MTU: 4096 -> 1024\n"), "{held}");
+    let one_end = diff(&before, &side(&node(), [0.0, 0.0], None));
+    assert_eq!((one_end.peer_only_in, one_end.peer), (Some("a"), None));
+}

@@ -21,7 +21,9 @@ impl Display for Diff {
         self.rates(f)?;
         self.facts(f)?;
         changed(f, "that appeared in B", &self.appeared, Advice::Given)?;
-        changed(f, "gone from A", &self.went, Advice::Left)
+        changed(f, "gone from A", &self.went, Advice::Left)?;
+        changed(f, "of A that B could not tell of", &self.not_judged, Advice::Left)?;
+        self.peers(f)
     }
 }
 
@@ -38,9 +40,11 @@ impl Diff {
             part(rails(Judgement::Faster), "rail is faster", "rails are faster"),
             part(rails(Judgement::New), "rail is new", "rails are new"),
             part(bad(&self.went), "warning went", "warnings went"),
+            part(bad(&self.not_judged), "warning not judged in B", "warnings not judged in B"),
             part(self.topology.len(), "fact differs", "facts differ"),
         ];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        let of_peer = self.peer.as_ref().filter(|peer| peer.differs()).map(|_| "the peer differs".to_owned());
+        let parts: Vec<String> = parts.into_iter().flatten().chain(of_peer).collect();
         match (parts.is_empty(), self.comparable) {
             (true, true) => "no difference found".to_owned(),
             (true, false) => "no difference found; the rates could not be compared".to_owned(),
@@ -86,8 +90,8 @@ impl Diff {
     /// How a difference is told from chance.
     pub(super) fn how(&self) -> String {
         format!(
-            "Means of whole seconds under load, ± their standard error. Slower or faster is a difference above \
-             3 x sqrt(se_A^2 + se_B^2) and above {} % of A.",
+            "Means of whole seconds under load, ± their standard error, slow swings included. Slower or faster is a \
+             difference above 3 x sqrt(se_A^2 + se_B^2) and above {} % of A.",
             self.tolerance_percent
         )
     }
@@ -96,10 +100,7 @@ impl Diff {
         if !self.topology.is_empty() {
             writeln!(f, "\nwhat differs:")?;
         }
-        for (Difference { what, a, b, .. }, subjects) in self.alike() {
-            let text = format!("{}: {what}: {a} -> {b}", subjects.join(", "));
-            write!(f, "{}", Wrapped { lead: "  - ", text: &text })?;
-        }
+        differences(f, &self.topology)?;
         match self.known_in_one.len() {
             0 => Ok(()),
             1 => writeln!(f, "1 fact is known in one of them only (--json lists it)"),
@@ -107,19 +108,46 @@ impl Diff {
         }
     }
 
-    /// The same difference on several rails once, with those it is on.
-    pub(super) fn alike(&self) -> Vec<(&Difference, Vec<&str>)> {
-        let mut kinds: Vec<(&Difference, Vec<&str>)> = Vec::new();
-        for one in &self.topology {
-            let is_alike =
-                |known: &Difference| (known.what, &known.a, &known.b) == (one.what, &one.a, &one.b);
-            match kinds.iter_mut().find(|(known, _)| is_alike(known)) {
-                Some((_, subjects)) => subjects.push(&one.subject),
-                None => kinds.push((one, vec![&one.subject])),
+    fn peers(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if let Some(letter) = self.peer_only_in {
+            let letter = letter.to_uppercase();
+            writeln!(f, "\nonly {letter} has the other end of its load, so that is not compared")?;
+        }
+        let Some(peer) = &self.peer else { return Ok(()) };
+        if !peer.differs() {
+            return writeln!(f, "\nthe other end, {}: no difference found", peer.host());
+        }
+        writeln!(f, "\nthe other end, {}:", peer.host())?;
+        for (rails, word) in [(&peer.gone, "GONE"), (&peer.new, "new")] {
+            if !rails.is_empty() {
+                write!(f, "{}", Wrapped { lead: "  - ", text: &format!("{}: {word}", rails.join(", ")) })?;
             }
         }
-        kinds
+        differences(f, &peer.topology)?;
+        changed(f, "that appeared at the other end in B", &peer.appeared, Advice::Given)?;
+        changed(f, "gone from the other end in A", &peer.went, Advice::Left)
     }
+}
+
+fn differences(f: &mut Formatter<'_>, differences: &[Difference]) -> fmt::Result {
+    for (Difference { what, a, b, .. }, subjects) in alike(differences) {
+        let text = format!("{}: {what}: {a} -> {b}", subjects.join(", "));
+        write!(f, "{}", Wrapped { lead: "  - ", text: &text })?;
+    }
+    Ok(())
+}
+
+/// The same difference on several rails once, with those it is on.
+pub(super) fn alike(differences: &[Difference]) -> Vec<(&Difference, Vec<&str>)> {
+    let mut kinds: Vec<(&Difference, Vec<&str>)> = Vec::new();
+    for one in differences {
+        let is_alike = |known: &Difference| (known.what, &known.a, &known.b) == (one.what, &one.a, &one.b);
+        match kinds.iter_mut().find(|(known, _)| is_alike(known)) {
+            Some((_, subjects)) => subjects.push(&one.subject),
+            None => kinds.push((one, vec![&one.subject])),
+        }
+    }
+    kinds
 }
 
 fn part(count: usize, one: &str, several: &str) -> Option<String> {
@@ -187,6 +215,10 @@ fn changed(f: &mut Formatter<'_>, heading: &str, list: &[Changed], advice: Advic
             continue;
         }
         write!(f, "{}", Wrapped { lead: "      ", text: &one.message })?;
+        if let Some(because) = &one.because {
+            let lead = if advice == Advice::Given { "      no news: " } else { "      not judged: " };
+            write!(f, "{}", Wrapped { lead, text: because })?;
+        }
         if advice == Advice::Given && !one.advice.is_empty() {
             write!(f, "{}", Wrapped { lead: "    > ", text: &one.advice })?;
         }

@@ -1,7 +1,7 @@
 //! The comparison as Markdown.
 
-use super::text::{in_words, mean, name, word};
-use super::{Changed, Diff, Difference};
+use super::text::{alike, in_words, mean, name, word};
+use super::{Changed, Diff, Difference, PeerDiff};
 use crate::report::markdown::{cell, prose, row, rule};
 use crate::rules::Severity;
 use std::fmt::{self, Display, Formatter};
@@ -39,16 +39,48 @@ impl Display for DiffTicket<'_> {
             row(f, "", &["where", "what", "A", "B"])?;
             rule(f, 4)?;
         }
-        for (Difference { what, a, b, .. }, subjects) in diff.alike() {
-            row(f, "", &[&subjects.join(", "), what, a, b])?;
-        }
+        differences(f, &diff.topology)?;
         if !diff.known_in_one.is_empty() {
             writeln!(f, "\nFacts that one of them does not know: {}.", diff.known_in_one.len())?;
         }
         changed(f, "Findings that appeared in B", &diff.appeared)?;
         changed(f, "Findings gone from A", &diff.went)?;
+        changed(f, "Findings of A that B could not tell of", &diff.not_judged)?;
+        if let Some(letter) = diff.peer_only_in {
+            let letter = letter.to_uppercase();
+            writeln!(f, "\nOnly {letter} has the other end of its load, so that is not compared.")?;
+        }
+        if let Some(peer) = &diff.peer {
+            of_peer(f, peer)?;
+        }
         writeln!(f, "\n`{}`, `railscope diff --format md`", diff.generated_by)
     }
+}
+
+fn differences(f: &mut Formatter<'_>, differences: &[Difference]) -> fmt::Result {
+    for (Difference { what, a, b, .. }, subjects) in alike(differences) {
+        row(f, "", &[&subjects.join(", "), what, a, b])?;
+    }
+    Ok(())
+}
+
+fn of_peer(f: &mut Formatter<'_>, peer: &PeerDiff) -> fmt::Result {
+    writeln!(f, "\n#### The other end: {}", cell(&peer.host()))?;
+    if !peer.differs() {
+        return writeln!(f, "\nNo difference found.");
+    }
+    for (rails, word) in [(&peer.gone, "gone"), (&peer.new, "new")] {
+        if !rails.is_empty() {
+            writeln!(f, "\n{word}: {}", cell(&rails.join(", ")))?;
+        }
+    }
+    if !peer.topology.is_empty() {
+        row(f, "\n", &["where", "what", "A", "B"])?;
+        rule(f, 4)?;
+    }
+    differences(f, &peer.topology)?;
+    changed(f, "Findings that appeared at the other end in B", &peer.appeared)?;
+    changed(f, "Findings gone from the other end in A", &peer.went)
 }
 
 fn changed(f: &mut Formatter<'_>, heading: &str, list: &[Changed]) -> fmt::Result {
@@ -62,7 +94,8 @@ fn changed(f: &mut Formatter<'_>, heading: &str, list: &[Changed]) -> fmt::Resul
         if one.severity == Severity::Info {
             writeln!(f, "- {severity} `{}` on {devices}", one.code)?;
         } else {
-            writeln!(f, "- **{severity}** `{}` on {devices}: {}", one.code, prose(&one.message))?;
+            let because = one.because.as_ref().map_or(String::new(), |why| format!(" ({})", prose(why)));
+            writeln!(f, "- **{severity}** `{}` on {devices}: {}{because}", one.code, prose(&one.message))?;
         }
     }
     Ok(())

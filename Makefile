@@ -56,7 +56,7 @@ bench-draw:  ## times one picture of 8 and of 64 rails
 	@.ci/packages build
 	.ci/env cargo bench --locked --bench draw
 
-bench-sessions:  ## measures recordings: bytes per rail and sample, a full read, a seek
+bench-sessions:  ## measures a recording of a day: bytes per rail and sample, a full read, a seek, memory (some minutes)
 	@.ci/packages build
 	.ci/env cargo bench --locked --bench sessions
 

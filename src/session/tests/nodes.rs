@@ -32,7 +32,7 @@ struct Step {
 impl Step {
     /// Under one load all the time, so that levels of rails are judged.
     fn steady(&mut self) {
-        self.covered = Covered::ByOurs(WorkerPhase::Measuring);
+        self.covered = Covered::Ours(WorkerPhase::Measuring);
         self.pause_ms = 1000;
         self.shares.iter_mut().for_each(|share| *share = share.clamp(0.95, 1.0));
     }
@@ -55,9 +55,9 @@ enum Happens {
 /// The load over the interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Covered {
-    ByNone,
-    ByOthers,
-    ByOurs(WorkerPhase),
+    Nobody,
+    Others,
+    Ours(WorkerPhase),
 }
 
 /// What else the frame tells.
@@ -153,10 +153,10 @@ fn any_remark() -> impl Strategy<Value = Remark> {
 fn any_cover() -> impl Strategy<Value = Covered> {
     use WorkerPhase::{Done, Failed, Measuring, Waiting, Warmup};
     prop_oneof![
-        1 => Just(Covered::ByNone),
-        4 => Just(Covered::ByOthers),
-        6 => Just(Covered::ByOurs(Measuring)),
-        1 => prop::sample::select(vec![Waiting, Warmup, Done, Failed]).prop_map(Covered::ByOurs),
+        1 => Just(Covered::Nobody),
+        4 => Just(Covered::Others),
+        6 => Just(Covered::Ours(Measuring)),
+        1 => prop::sample::select(vec![Waiting, Warmup, Done, Failed]).prop_map(Covered::Ours),
     ]
 }
 

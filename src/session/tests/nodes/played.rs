@@ -53,12 +53,12 @@ impl Host {
         });
         let rails: Vec<RailFrame> = rails.collect();
         let load = match step.covered {
-            Covered::ByNone => None,
-            Covered::ByOthers => Some(Arc::new(described(LoadOp::Read))),
-            Covered::ByOurs(_) => Some(self.ours.get_or_insert_with(|| our_load(first)).clone()),
+            Covered::Nobody => None,
+            Covered::Others => Some(Arc::new(described(LoadOp::Read))),
+            Covered::Ours(_) => Some(self.ours.get_or_insert_with(|| our_load(first)).clone()),
         };
         let workers = match step.covered {
-            Covered::ByOurs(phase) if step.host == 0 => {
+            Covered::Ours(phase) if step.host == 0 => {
                 self.rails.iter().enumerate().map(|(at, rail)| rail.worker(at, phase, self.seq)).collect()
             }
             _ => Vec::new(),

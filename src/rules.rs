@@ -51,7 +51,7 @@ mod verbs_access;
 mod wording;
 
 pub(crate) use bond_legs::lets_every_leg_carry;
-pub use codes::{UnknownCode, all_known, codes, nearest};
+pub use codes::{UnknownCode, all_known, codes, did_you_mean};
 pub use fabric::{Strain, strain_of};
 pub use finding::{Finding, Severity};
 pub use limits::Limits;

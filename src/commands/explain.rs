@@ -4,7 +4,7 @@ use super::output::Output;
 use crate::cli::ExplainArgs;
 use crate::report::{Contents, Explained};
 use crate::rules::explain::{self, Explanation, FAMILIES, TERMS, Term, with_limits};
-use crate::rules::{Limits, nearest};
+use crate::rules::{Limits, did_you_mean};
 use crate::settings::Common;
 use anyhow::bail;
 use serde_json::{Value, json};
@@ -64,9 +64,8 @@ fn asked(word: &str) -> anyhow::Result<Asked> {
     match explain::term(word) {
         Some(term) => Ok(Asked::Word(term)),
         None => bail!(
-            "`{word}` is neither a finding code nor a word that is explained; did you mean `{}`? `railscope explain` \
-             lists both",
-            nearest(word)
+            "`{word}` is neither a finding code nor a word that is explained{} `railscope explain` lists both",
+            did_you_mean(word)
         ),
     }
 }

@@ -10,10 +10,9 @@ pub fn codes() -> impl Iterator<Item = &'static str> {
 
 /// A word that is no finding code.
 #[derive(Debug, thiserror::Error)]
-#[error("`{word}` is no finding code; did you mean `{nearest}`? Known codes: {}", known())]
+#[error("`{word}` is no finding code{} Known codes: {}", did_you_mean(word), known())]
 pub struct UnknownCode {
     word: String,
-    nearest: &'static str,
 }
 
 /// Holds words of `--ignore` against the codes there are.
@@ -24,16 +23,28 @@ pub struct UnknownCode {
 pub fn all_known(words: &[String]) -> Result<(), UnknownCode> {
     for word in words {
         if codes().all(|code| code != word) {
-            return Err(UnknownCode { word: word.clone(), nearest: nearest(word) });
+            return Err(UnknownCode { word: word.clone() });
         }
     }
     Ok(())
 }
 
-/// The code that is spelt most like this word.
+/// The code that is spelt most like this word, in whatever case; `None` where none is like it.
+///
+/// Like it is one of which at most a third of the letters differ, or one that has the word in it.
+fn nearest(word: &str) -> Option<&'static str> {
+    let word = word.to_ascii_lowercase();
+    let near = codes().map(|code| (distance(code, &word), code)).min()?;
+    let is_like = near.0 * 3 <= near.1.len().max(word.chars().count());
+    let part =
+        || codes().filter(|code| word.len() >= 3 && code.contains(&word)).min_by_key(|code| code.len());
+    is_like.then_some(near.1).or_else(part)
+}
+
+/// `; did you mean ...?` with the code that the word is like; a full stop where it is like none.
 #[must_use]
-pub fn nearest(word: &str) -> &'static str {
-    codes().min_by_key(|code| distance(code, word)).unwrap_or("")
+pub fn did_you_mean(word: &str) -> String {
+    nearest(word).map_or_else(|| ".".to_owned(), |code| format!("; did you mean `{code}`?"))
 }
 
 fn known() -> String {
@@ -60,15 +71,26 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{all_known, codes, distance};
+    use super::{all_known, codes, did_you_mean, distance};
     use std::collections::BTreeSet;
 
     #[test]
     fn a_misspelt_code_is_answered_with_the_nearest_one() {
         let says = all_known(&["cross-numma".to_owned()]).unwrap_err().to_string();
-        assert!(says.starts_with("`cross-numma` is no finding code; did you mean `cross-numa`?"), "{says}");
+        assert!(
+            says.starts_with("`cross-numma` is no finding code; did you mean `cross-numa`? Known codes: "),
+            "{says}"
+        );
         all_known(&["cross-numa".to_owned(), "memlock".to_owned()]).unwrap();
         assert_eq!((distance("abc", "abc"), distance("abc", "ac"), distance("", "ab")), (0, 1, 2));
+    }
+
+    #[test]
+    fn a_part_of_a_code_leads_to_it_and_a_word_like_none_to_nothing() {
+        assert_eq!(did_you_mean("Imbalance"), "; did you mean `rail-imbalance`?");
+        assert_eq!(did_you_mean("RETRANSMITS"), "; did you mean `retransmit`?");
+        assert_eq!(did_you_mean("xyzzy"), ".");
+        assert_eq!(did_you_mean("ö"), ".");
     }
 
     #[test]

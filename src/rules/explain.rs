@@ -63,7 +63,7 @@ pub const FAMILIES: &[Family] = &[
 /// What this code means; `None` where it is none.
 #[must_use]
 pub fn of(code: &str) -> Option<&'static Explanation> {
-    FAMILIES.iter().flat_map(|family| family.codes).find(|known| known.code == code)
+    FAMILIES.iter().flat_map(|family| family.codes).find(|known| known.code.eq_ignore_ascii_case(code))
 }
 
 /// What this word of the trade means, in whatever case it is written; `None` where it is not known here.

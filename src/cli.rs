@@ -89,7 +89,7 @@ pub struct TopArgs {
 /// Flags of `demo`.
 #[derive(Clone, Debug, Args)]
 pub struct DemoArgs {
-    /// Scenario to simulate: healthy, mixed, one-leg, cross-numa, shared-uplink, gen4-slot, congested, memory, or planted:
+    /// Scenario to simulate: healthy, mixed, one-leg, hashed, cross-numa, shared-uplink, gen4-slot, congested, memory, or planted:
     /// a machine and what is wrong with it, drawn from --seed (planted:7 is that of seed 7)
     #[arg(long, default_value = "mixed", value_name = "NAME")]
     pub scenario: String,

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`plan`] | which load comes next, from what was seen so far |
 //! | [`seen`] | what one load showed, rail by rail |
+//! | [`legs`] | which flow labels are tried until each leg of a bond received |
 //! | [`hypotheses`] | the seven causes, each held against what was seen |
 //! | [`diagnosis`] | the verdict on each rail |
 //! | [`text`] | how it is shown |
@@ -12,6 +13,7 @@
 
 pub mod diagnosis;
 pub mod hypotheses;
+pub mod legs;
 pub mod plan;
 pub mod seen;
 pub mod text;

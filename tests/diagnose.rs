@@ -28,6 +28,7 @@ fn each_planted_cause_is_the_one_that_is_named() {
             ("healthy", &[][..]),
             ("mixed", &["mlx5_bond_3 bond-leg-imbalance", "mlx5_bond_4 pcie-downgraded"]),
             ("one-leg", &["mlx5_bond_3 bond-leg-imbalance"]),
+            ("hashed", &["mlx5_bond_3 bond-leg-imbalance"]),
             ("shared-uplink", &["mlx5_bond_3 shared-pcie", "mlx5_bond_4 shared-pcie"]),
             ("gen4-slot", &["mlx5_bond_2 pcie-capped-by-slot"]),
             ("congested", &["mlx5_bond_6 ecn-cnp"]),
@@ -61,6 +62,23 @@ fn the_text_says_the_verdict_first_and_fits_eighty_columns() {
     assert!(text.contains("SIMULATED"), "{text}");
     let markdown = String::from_utf8(diagnose(&["--scenario", "one-leg", "--format", "md"]).stdout).unwrap();
     assert!(markdown.starts_with("## 1 rail is slow\n"), "{markdown}");
+}
+
+/// What is said of the first cause of bond 3.
+fn first_cause(scenario: &str) -> String {
+    let output = diagnose(&["--scenario", scenario, "--json"]);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    found["rails"][0]["hypotheses"][0]["because"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn labels_are_varied_until_each_leg_received_and_a_leg_that_never_did_is_not_measurable() {
+    let said = first_cause("hashed");
+    assert!(said.ends_with("flow labels anew each leg received (try 3): the hash decides"), "{said}");
+    let said = first_cause("one-leg");
+    let never =
+        "that each leg receives is not measurable here, because in 8 tries with other queue pair numbers";
+    assert!(said.contains(never), "{said}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::signals;
 use crate::cli::{DiagnoseArgs, DiagnoseCarrier, DiagnoseFormat};
 use crate::experiments::diagnosis::{SCHEMA, judge};
 use crate::experiments::text::Markdown;
-use crate::experiments::{self, Base, Diagnosis, Seen, Step, plan};
+use crate::experiments::{self, Base, Diagnosis, Kind, Seen, Step, plan};
 use crate::peer::request;
 use crate::printable::{Printable, tell};
 use crate::rules::Severity;
@@ -25,6 +25,8 @@ use std::time::{Duration, Instant};
 
 /// Time that each load is measured unless told otherwise.
 const WINDOW: Duration = Duration::from_secs(1);
+/// Time that a load is measured which only shows on which legs its data arrive.
+const LOOK: Duration = Duration::from_millis(300);
 /// What connecting and coming to rest take besides, for the time that is left.
 const AROUND: Duration = Duration::from_millis(400);
 
@@ -125,6 +127,7 @@ fn experiment(
             began.elapsed() / u32::try_from(seen.len()).unwrap_or(u32::MAX)
         };
         progress(&step, seen.len() + 1, left, each);
+        let window = if matches!(step.kind, Kind::Labels(_)) { window.min(LOOK) } else { window };
         let Some(shown) = laboratory.make(step, window) else {
             cut_short = true;
             break;

@@ -1,5 +1,7 @@
 //! `railscope load`: reads from a `railscope serve` over every rail at once, or writes to it, or both ends do.
 
+mod seeking;
+
 use super::watch;
 use crate::cli::{Carrier, LoadArgs};
 use crate::peer::client::{Connected, connect};
@@ -10,6 +12,7 @@ use crate::settings::FailOn;
 use crate::sim::{Pace, Setup, Simulated};
 use crate::tui::{How, Mode};
 use anyhow::{Context, bail, ensure};
+use probes::load::Params;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -45,6 +48,9 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let topology = (*end.topology).clone();
     let told = Arc::new(Told::new(watch::has_screen(&common)));
     let say = told.clone();
+    let sought = seeking::seek(&root, &end, &target, &params)?;
+    let labels = seeking::labels(&sought);
+    let params = Params { labels, ..params };
     let mut connected = connect(end, target, params, Arc::new(move |line: &str| say.say(line)))?;
     for line in introduction(&connected)
         .into_iter()
@@ -53,9 +59,11 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
         .chain(connected.path_mtu())
         .chain(connected.pages())
         .chain(connected.crowding())
+        .chain(seeking::words(&sought))
     {
         tell(line);
     }
+    connected.keep_sought(sought);
     let every = common.overlay.every.map_or(DEFAULT_EVERY, |period| period.0);
     let load = connected.take_load().context("a load can be watched once")?;
     let stop = Stop::new();

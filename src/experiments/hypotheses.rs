@@ -1,6 +1,6 @@
 //! The causes of a slow rail, each held against what was measured.
 
-use super::plan::{Kind, places, shared_payload_gb_per_s, sharing};
+use super::plan::{Kind, places, search, shared_payload_gb_per_s, sharing};
 use super::seen::about;
 use super::{RailSeen, Seen};
 use crate::ceilings::{line_goodput_gb_per_s, path_payload_gb_per_s, slowest_hop};
@@ -185,7 +185,7 @@ impl Case<'_> {
                         legs(rates),
                         share * 100.0,
                         self.limits.leg_share * 100.0,
-                        self.legs_alone(),
+                        self.legs_alone() + &self.other_labels(),
                     ),
                 )
             }
@@ -203,6 +203,21 @@ impl Case<'_> {
             Err(_) => String::new(),
         });
         each.collect()
+    }
+
+    /// Which legs received with other queue pair numbers and flow labels, where all had come over one.
+    fn other_labels(&self) -> String {
+        let Some(search) = search(self.rail, self.seen) else { return String::new() };
+        let sought = search.result();
+        match (sought.unseen(), sought.tries) {
+            (_, 0) => String::new(),
+            (Some(why), _) => format!("; that each leg receives is not measurable here, because {why}"),
+            (None, tries) => {
+                format!(
+                    "; with queue pair numbers and flow labels anew each leg received (try {tries}): the hash decides"
+                )
+            }
+        }
     }
 
     fn shared_link(&self) -> Hypothesis {

@@ -6,6 +6,7 @@
 
 use super::Seen;
 use super::diagnosis::slow_rails;
+use super::legs::Search;
 use crate::ceilings::{link_payload_gb_per_s, pcie_links};
 use crate::rules::Limits;
 use probes::load::{Params, Place, WorkingSet};
@@ -33,6 +34,8 @@ pub enum Kind {
     Together,
     /// What one leg of the bond does, from 1.
     Leg(u32),
+    /// Which legs receive with other queue pair numbers and flow labels: the set of labels, from 1.
+    Labels(u32),
     /// What a placement does: node of the CPUs, node of the memory.
     Place {
         /// Node of the threads.
@@ -55,6 +58,7 @@ impl fmt::Display for Kind {
             Self::Again => f.write_str("alone again"),
             Self::Together => f.write_str("all together"),
             Self::Leg(leg) => write!(f, "leg {leg} of its bond"),
+            Self::Labels(set) => write!(f, "queue pairs and flow labels anew, set {set}"),
             Self::Place { cpu, mem } => write!(f, "CPUs of node {cpu}, memory of node {mem}"),
             Self::Cold => f.write_str("cold memory"),
             Self::Workers(workers) => write!(f, "{workers} threads"),
@@ -137,6 +141,9 @@ fn all(topology: &Topology, base: &Base, limits: &Limits, seen: &[Seen]) -> Vec<
         for leg in legs(rail) {
             of_rail(Kind::Leg(leg), Params { leg: Some(leg), ..base.clone() });
         }
+        for set in label_sets(rail, seen) {
+            of_rail(Kind::Labels(set), Params { labels: [(device.clone(), set)].into(), ..base.clone() });
+        }
         for (cpu, mem) in places(topology, rail) {
             of_rail(Kind::Place { cpu, mem }, Params { place: Place::Nodes { cpu, mem }, ..base.clone() });
         }
@@ -174,6 +181,40 @@ fn legs(rail: &Rail) -> Vec<u32> {
     let bond = rail.bond.as_ref().filter(|bond| is_mlx5 && bond.carries_rdma != Some(false));
     let count = bond.map_or(0, |bond| bond.legs.len());
     (1..=u32::try_from(count).unwrap_or(0)).filter(|_| count > 1).collect()
+}
+
+/// Sets of flow labels that were tried on a rail because what it received came over one leg, and the one to try next.
+fn label_sets(rail: &Rail, seen: &[Seen]) -> std::ops::Range<u32> {
+    let search = search(rail, seen);
+    let next = search.as_ref().and_then(Search::next);
+    let tried =
+        seen.iter().filter(|seen| matches!(seen.step.kind, Kind::Labels(_)) && is_about(seen, rail)).count();
+    let tried = u32::try_from(tried).unwrap_or(u32::MAX);
+    1..tried.saturating_add(1 + u32::from(next.is_some()))
+}
+
+/// How far it is sought that each leg of a rail's bond receives; `None` where there is nothing to seek, or where the legs
+/// already do in what was seen of the rail by itself.
+pub(super) fn search(rail: &Rail, seen: &[Seen]) -> Option<Search> {
+    let mut search = Search::on(rail, 0)?;
+    let legs = |seen: &Seen| seen.of(&rail.device).and_then(|rail| rail.legs_gb_per_s.clone());
+    let alone = seen.iter().find(|seen| seen.step.kind == Kind::Alone && is_about(seen, rail))?;
+    search.saw_before(&legs(alone)?);
+    if search.is_complete() {
+        return None;
+    }
+    for seen in seen.iter().filter(|seen| is_about(seen, rail)) {
+        match (&seen.step.kind, legs(seen)) {
+            (Kind::Labels(set), legs) => search.saw(*set, legs.as_deref()),
+            (Kind::Leg(_), Some(legs)) => search.saw_before(&legs),
+            _ => {}
+        }
+    }
+    Some(search)
+}
+
+fn is_about(seen: &Seen, rail: &Rail) -> bool {
+    seen.step.rails.first().is_some_and(|first| *first == rail.device)
 }
 
 /// The three placements besides the rail's own node for both: far CPUs, far memory, both far.

@@ -13,7 +13,7 @@ use super::signals::Signals;
 use super::target::Target;
 use super::traffic::{Controlled, PeerSide, Sums};
 use probes::load::{Params, RunningLoad};
-use probes::model::{Worker, WorkerPhase};
+use probes::model::{LegsSought, Worker, WorkerPhase};
 use std::pin::pin;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -25,7 +25,7 @@ pub struct Connected {
     pub agreed: Agreed,
     traffic: Arc<dyn Traffic>,
     there: Arc<PeerSide>,
-    load: Option<Box<dyn RunningLoad>>,
+    load: Option<Controlled>,
     go: Option<oneshot::Sender<()>>,
     finish: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<Ended>>,
@@ -34,7 +34,14 @@ pub struct Connected {
 impl Connected {
     /// What a source samples; once.
     pub fn take_load(&mut self) -> Option<Box<dyn RunningLoad>> {
-        self.load.take()
+        Some(Box::new(self.load.take()?))
+    }
+
+    /// Keeps with the load how it was sought that each leg of a bond receives; before it is taken.
+    pub fn keep_sought(&mut self, sought: Vec<LegsSought>) {
+        if let Some(load) = &mut self.load {
+            load.keep_sought(sought);
+        }
     }
 
     /// Why rails failed since, one line each.
@@ -215,7 +222,7 @@ pub fn connect(end: End, target: Target, params: Params, say: Say) -> Result<Con
         std::thread::Builder::new().name("control".to_owned()).spawn(control).map_err(PeerError::NoThread)?;
     match connected.recv() {
         Ok(Ok((agreed, load, traffic, there))) => Ok(Connected {
-            load: Some(Box::new(load)),
+            load: Some(load),
             traffic,
             there,
             agreed,

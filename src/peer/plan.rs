@@ -12,7 +12,7 @@ use super::message::{Line, Plan, Port, Slot};
 use super::offer::Offer;
 use probes::load::{Params, Place, Role};
 use probes::model::{GidChoice, RailId, Topology};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Plan {
     /// The plan for rails that go together.
@@ -107,9 +107,21 @@ impl Plan {
         }
         let params = match role {
             Role::Reader => self.params.clone(),
-            Role::Target => Params { place: Place::Local, memory: end.memory(), ..self.params.clone() },
+            Role::Target => Params {
+                place: Place::Local,
+                memory: end.memory(),
+                labels: self.labels_there(),
+                ..self.params.clone()
+            },
         };
         Ok((topology, rails, Params { gid_index: None, ..params }))
+    }
+
+    /// The sets of flow labels by device of the server: a rail's two ends have the same.
+    fn labels_there(&self) -> BTreeMap<String, u32> {
+        let of =
+            |line: &Line| Some((line.server.device.clone(), *self.params.labels.get(&line.client.device)?));
+        self.lines.iter().filter_map(of).collect()
     }
 }
 
@@ -174,6 +186,8 @@ pub(super) mod tests {
         plan.params.place = Place::Nodes { cpu: 1, mem: 0 };
         plan.params.gid_index = Some(3);
         plan.lines[1].server.gid_index = 7;
+        plan.lines[1].server.device = "mlx5_1".to_owned();
+        plan.params.labels = [("mlx5_1".to_owned(), 3)].into();
         let end = fake::end("n2", 2);
         let (topology, rails, params) = plan.for_end(Role::Target, &end).unwrap();
         assert_eq!(rails.iter().map(|r| r.0).collect::<Vec<_>>(), [0, 1]);

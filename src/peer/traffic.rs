@@ -4,7 +4,7 @@ use super::diary::Diary;
 use super::engine::Traffic;
 use super::message::Progress;
 use probes::load::RunningLoad;
-use probes::model::{Failure, Load, Measured, WorkerFrame};
+use probes::model::{Failure, LegsSought, Load, Measured, WorkerFrame};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What the server of a load of both directions does itself, as it tells.
@@ -72,6 +72,13 @@ impl Controlled {
         let load =
             if load.loopback == loopback { load } else { Arc::new(Load { loopback, ..(*load).clone() }) };
         Self { traffic, load, there, diary }
+    }
+
+    /// Keeps how it was sought that each leg of a bond receives.
+    pub(super) fn keep_sought(&mut self, legs_sought: Vec<LegsSought>) {
+        if !legs_sought.is_empty() {
+            self.load = Arc::new(Load { legs_sought, ..(*self.load).clone() });
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::number::round;
 use crate::timeline::{LegSums, Sum, Timeline};
-use probes::model::{Load, LoadOp, Rail};
+use probes::model::{LegsSought, Load, LoadOp, Rail};
 use serde::Serialize;
 use std::fmt;
 
@@ -32,7 +32,7 @@ pub struct LegOfLoad {
     pub netdev: Option<String>,
     /// Its share of the RDMA bytes of all legs; null as above.
     pub share: Option<f64>,
-    /// Why it is not measurable; null where it is.
+    /// Why it is not measurable what each leg receives; null where it is.
     pub gap: Option<String>,
     /// Whether one leg had all of several queue pairs, though each had a UDP source port of its own.
     pub all_on_one: bool,
@@ -88,10 +88,13 @@ impl LegOfLoad {
             return gap("its legs counted no RDMA bytes");
         };
         let share = busiest.bytes / total;
+        let sought = load.legs_sought.iter().find(|sought| sought.device == rail.device);
+        let unseen = sought.filter(|_| way == Way::Received && share >= ALL).and_then(LegsSought::unseen);
         Self {
             leg: Some(bond.port_of_leg(at)),
             netdev: bond.legs.get(at).map(|leg| leg.netdev.clone()),
             share: round(share),
+            gap: unseen,
             all_on_one: way == Way::Received && share >= ALL && load.qps.is_some_and(|qps| qps > 1),
             ..row
         }
@@ -107,6 +110,7 @@ impl fmt::Display for LegOfLoad {
         };
         write!(f, "{} {way}: ", self.device)?;
         if let Some(gap) = &self.gap {
+            // what one leg does when the data arrive on the other
             return write!(f, "not measurable here, because {gap}");
         }
         let (leg, netdev) = (self.leg.unwrap_or_default(), self.netdev.as_deref().unwrap_or_default());
@@ -125,7 +129,7 @@ impl fmt::Display for LegOfLoad {
 mod tests {
     use super::{LegOfLoad, Way};
     use crate::timeline::{LegSums, Sum};
-    use probes::model::{Bond, Leg, Load, LoadOp, Rail};
+    use probes::model::{Bond, Leg, LegsSought, Load, LoadOp, Rail};
 
     fn rail() -> Rail {
         let leg = |netdev: &str, address: &str| Leg {
@@ -165,6 +169,25 @@ mod tests {
             "{all}"
         );
         assert_eq!(said(&legs([0.0, 1.0]), Way::Sent, LoadOp::Write), "mlx5_0 sent: leg 1 (eth0) 100 %");
+    }
+
+    #[test]
+    fn a_leg_that_never_received_whatever_was_tried_is_not_measurable() {
+        let sought = LegsSought {
+            device: "mlx5_0".into(),
+            tries: 8,
+            heard: vec!["eth0".into()],
+            silent: vec!["eth1".into()],
+            ..LegsSought::default()
+        };
+        let load = Load { leg: Some(1), qps: Some(4), legs_sought: vec![sought], ..Load::default() };
+        let row = LegOfLoad::of(&rail(), &legs([0.0, 100.0]), Way::Received, &load);
+        assert_eq!((row.leg, row.share), (Some(1), Some(1.0)), "what was measured stays in the JSON");
+        let said = row.to_string();
+        assert!(
+            said.starts_with("mlx5_0 received: not measurable here, because in 8 tries with other"),
+            "{said}"
+        );
     }
 
     #[test]

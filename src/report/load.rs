@@ -5,8 +5,8 @@ use super::legs::LegOfLoad;
 use super::number::{known, round};
 use crate::timeline::{Done, LoadFailure, Measured, Timeline, gb_per_s};
 use probes::model::{
-    CpuSet, Latencies, Load, LoadOp, LoadOrigin, LoadTarget, PerfFrame, RailId, Registered, Worker,
-    WorkerFrame, WorkerPhase,
+    CpuSet, Latencies, LegsSought, Load, LoadOp, LoadOrigin, LoadTarget, PerfFrame, RailId, Registered,
+    Worker, WorkerFrame, WorkerPhase,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,6 +55,9 @@ pub struct LoadBlock {
     pub leg: Option<u32>,
     /// Which legs carried the data then, by this host's counters.
     pub legs: Vec<LegOfLoad>,
+    /// How it was sought before the load that each leg of a bond receives; left out where it was not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub legs_sought: Vec<LegsSought>,
     /// Path MTU that both ends agreed on, bytes, the smallest over the rails; null where no queue pair was connected, and
     /// in older sessions.
     pub path_mtu: Option<u32>,
@@ -170,6 +173,11 @@ impl LoadBlock {
         self.threads.iter().any(|thread| !thread.errors.is_empty() || thread.phase == WorkerPhase::Failed)
     }
 
+    /// What was sought of the legs that their own rows do not say.
+    pub(super) fn notably_sought(&self) -> impl Iterator<Item = &LegsSought> {
+        self.legs_sought.iter().filter(|sought| self.legs.is_empty() && sought.is_notable())
+    }
+
     /// Rails of our load on which not one operation completed, though no error says why.
     #[must_use]
     pub fn silent(&self) -> Vec<&str> {
@@ -239,6 +247,7 @@ impl LoadBlock {
             rate_gb_per_s: known(load.rate_gb_per_s),
             leg: load.leg,
             legs: LegOfLoad::all(load, timeline),
+            legs_sought: load.legs_sought.clone(),
             working_set_bytes: load.working_set_bytes,
             gpu: match &load.target {
                 LoadTarget::Host => None,

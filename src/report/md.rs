@@ -58,6 +58,9 @@ fn circumstances(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
             for leg in &load.legs {
                 writeln!(f, "  - {}", prose(&leg.to_string()))?;
             }
+            for sought in load.notably_sought() {
+                writeln!(f, "  - {}", prose(&sought.to_string()))?;
+            }
             for failure in load.failures.iter().take(MOST_LISTED) {
                 writeln!(f, "  - {:.1} s: {}", failure.at_s, prose(&failure.text))?;
             }

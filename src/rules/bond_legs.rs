@@ -5,7 +5,7 @@ use super::wording::{list, rate, rounded, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings;
 use crate::timeline::{HostTimeline, LegSums, Sum, Timeline};
-use probes::model::{Bond, Leg, Load, LoadOp, Rail, RailId, Topology};
+use probes::model::{Bond, Leg, LegsSought, Load, LoadOp, Rail, RailId, Topology};
 use serde_json::{Map, Value};
 
 /// The rules of this file.
@@ -74,15 +74,28 @@ fn imbalance(id: RailId, rail: &Rail, bond: &Bond, timeline: &Timeline, limits: 
         (enough && held(timeline.session(), limits, &moved.total)).then_some(moved)
     };
     let now = moved(&last_minute(timeline.local(), id, bond.legs.len(), moving_gb_per_s));
+    let sought = load.and_then(|load| load.legs_sought.iter().find(|sought| sought.device == rail.device));
     if let Some(found) =
         now.as_ref().and_then(|now| now.judge(rail, bond, line_gb_per_s, moving_gb_per_s, limits))
     {
-        return Some(found);
+        return Some(with_tries(found, sought));
     }
     let earlier = moved(&timeline.local().sums().rails.get(id.0)?.legs)?;
     let mut found = earlier.judge(rail, bond, line_gb_per_s, moving_gb_per_s, limits)?;
     found.message.push_str(if now.is_none() { ", over the whole session" } else { OVER });
-    Some(found)
+    Some(with_tries(found, sought))
+}
+
+/// Says that it was the same with other queue pair numbers and flow labels, where the load tried that.
+fn with_tries(mut found: Finding, sought: Option<&LegsSought>) -> Finding {
+    let Some(sought) = sought.filter(|sought| sought.gap.is_none()) else { return found };
+    if !sought.silent.is_empty() {
+        let times = sought.tries;
+        let same =
+            format!("; so it was in {times} tries with other queue pair numbers and flow labels before");
+        found.message.push_str(&same);
+    }
+    found.with("label_tries", sought.tries).with("legs_never_heard", sought.silent.clone())
 }
 
 fn drives(load: &Load, rail: &Rail) -> bool {
@@ -210,7 +223,8 @@ mod tests {
     use crate::rules::{Finding, Limits};
     use crate::timeline::Timeline;
     use probes::model::{
-        Frame, LegFrame, Load, LoadOp, LoadOrigin, Rail, RailFrame, RailId, WorkerFrame, WorkerPhase,
+        Frame, LegFrame, LegsSought, Load, LoadOp, LoadOrigin, Rail, RailFrame, RailId, WorkerFrame,
+        WorkerPhase,
     };
     use std::sync::Arc;
 
@@ -302,6 +316,27 @@ mod tests {
         let asked = Traffic { legs_rx_gb_per_s: vec![24.5, 0.0], load, ..Traffic::loaded(&[24.5]) };
         let found = found(&RULE, &two_sockets(vec![bonded("mlx5_bond_1")]), &asked);
         assert_eq!(named(&found), Vec::<String>::new());
+    }
+
+    #[test]
+    fn one_leg_that_had_everything_whatever_the_labels_is_still_named() {
+        let legs_sought = vec![LegsSought {
+            device: "mlx5_bond_1".into(),
+            tries: 8,
+            heard: vec!["eth0".into()],
+            silent: vec!["eth1".into()],
+            ..LegsSought::default()
+        }];
+        let load = Some(Load { legs_sought, ..described(LoadOp::Read) });
+        let all = Traffic { legs_rx_gb_per_s: vec![24.5, 0.0], load, ..Traffic::loaded(&[24.5]) };
+        let found = found(&RULE, &two_sockets(vec![bonded("mlx5_bond_1")]), &all);
+        assert_eq!(named(&found), ["bond-leg-imbalance mlx5_bond_1"]);
+        assert!(
+            found[0]
+                .message
+                .ends_with("so it was in 8 tries with other queue pair numbers and flow labels before")
+        );
+        assert_eq!(found[0].evidence["label_tries"], 8);
     }
 
     #[test]

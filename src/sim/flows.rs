@@ -185,8 +185,9 @@ fn window_gb_per_s(world: &World, setup: &Setup, rail: usize) -> Option<f64> {
 /// Leg that a queue pair's data arrive on. A switch that sends all through one leg does so whatever the sender chose.
 fn leg_of(world: &World, setup: &Setup, rail: usize, qp: usize) -> usize {
     let legs = legs_of(&world.topology.rails[rail]);
+    let set = setup.labels.get(&world.topology.rails[rail].device).copied().unwrap_or(0);
     match setup.leg {
-        _ if world.unseen[rail].one_leg => 0,
+        _ if world.unseen[rail].one_leg || set < world.unseen[rail].one_leg_sets => 0,
         Some(leg) => (leg as usize).saturating_sub(1).min(legs - 1),
         None => qp % legs,
     }

@@ -18,6 +18,8 @@ pub enum Scenario {
     Mixed,
     /// All that bond 3 reads comes over one of its legs.
     OneLeg,
+    /// So it does, until its queue pairs have other numbers and flow labels.
+    Hashed,
     /// The thread and the buffer of bond 5 are on the other socket.
     CrossNuma,
     /// Bonds 3 and 4 sit below one switch, whose link up carries what one of them needs.
@@ -35,6 +37,8 @@ pub enum Scenario {
 pub(super) enum Fault {
     /// The switch sends all that this host reads through one leg of the bond.
     OneLeg,
+    /// The hash of the switch does so with the queue pairs of an ordinary load, and not with those of later tries.
+    Hashed,
     /// The card's link trained at half its lanes.
     HalfWidth,
     /// The load of the rail is on the other node.
@@ -50,10 +54,11 @@ pub(super) enum Fault {
 }
 
 impl Scenario {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Healthy,
         Self::Mixed,
         Self::OneLeg,
+        Self::Hashed,
         Self::CrossNuma,
         Self::SharedUplink,
         Self::Gen4Slot,
@@ -68,6 +73,7 @@ impl Scenario {
             Self::Healthy => "healthy",
             Self::Mixed => "mixed",
             Self::OneLeg => "one-leg",
+            Self::Hashed => "hashed",
             Self::CrossNuma => "cross-numa",
             Self::SharedUplink => "shared-uplink",
             Self::Gen4Slot => "gen4-slot",
@@ -115,6 +121,7 @@ impl Scenario {
     pub(super) fn fault(self, bond: u32) -> Option<Fault> {
         match (self, bond) {
             (Self::Mixed | Self::OneLeg, 3) => Some(Fault::OneLeg),
+            (Self::Hashed, 3) => Some(Fault::Hashed),
             (Self::Mixed, 4) => Some(Fault::HalfWidth),
             (Self::CrossNuma, 5) => Some(Fault::FarNode),
             (Self::SharedUplink, 3 | 4) => Some(Fault::SharedUplink),

@@ -4,6 +4,7 @@ use super::flows::{has_a_bound, read_depth};
 use super::world::World;
 use probes::load::{Memory, Params, Place, Shape, Unit, WorkingSet};
 use probes::model::{Load, LoadOp, LoadOrigin, LoadTarget, PERF_GROUPS, Rail, RailId, Topology, Worker};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The load of a simulation.
@@ -27,6 +28,8 @@ pub struct Setup {
     pub misplaced: bool,
     /// Leg of each bond that the sender was told to use, from 1; `None`: queue pairs take the legs in turn.
     pub leg: Option<u32>,
+    /// Which set of flow labels each rail's queue pairs have; 0 of a rail that is not named.
+    pub labels: BTreeMap<String, u32>,
     /// Whether the load goes over memory that is in no cache.
     pub is_cold: bool,
     /// Time at the start that is not measured.
@@ -58,6 +61,7 @@ impl Setup {
             place: params.place.clone(),
             misplaced: false,
             leg: params.leg,
+            labels: params.labels.clone(),
             is_cold: params.working_set != WorkingSet::Hot,
             warmup: Duration::try_from_secs_f64(params.warmup_s).unwrap_or_default(),
             duration,

@@ -231,7 +231,7 @@ fn an_unknown_scenario_names_those_there_are() {
     let error = Simulated::new("broken", 1, Duration::from_millis(100), Pace::RealTime, None).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "no scenario `broken`; there are: healthy, mixed, one-leg, cross-numa, shared-uplink, gen4-slot, congested, memory, planted"
+        "no scenario `broken`; there are: healthy, mixed, one-leg, hashed, cross-numa, shared-uplink, gen4-slot, congested, memory, planted"
     );
     let error = Simulated::new("mixed", 1, Duration::from_nanos(1), Pace::RealTime, None).unwrap_err();
     assert!(error.to_string().starts_with("--every:"), "{error}");

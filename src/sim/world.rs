@@ -38,6 +38,8 @@ pub(super) struct Memory {
 pub(super) struct Unseen {
     /// Whether the switch sends all that this host reads through the first leg of the bond.
     pub(super) one_leg: bool,
+    /// Sets of flow labels, the driver's own first, whose queue pairs the hash of the switch all puts on the first leg.
+    pub(super) one_leg_sets: u32,
     /// Node that its slot hangs on; `None`: the one that the platform tells.
     pub(super) true_node: Option<u32>,
     /// Whether the user's own threads drive it from another node.
@@ -156,6 +158,7 @@ impl World {
         for (rail, unseen) in world.topology.rails.iter().zip(&mut world.unseen) {
             let fault = scenario.fault_of(rail);
             unseen.one_leg = fault == Some(Fault::OneLeg);
+            unseen.one_leg_sets = if fault == Some(Fault::Hashed) { 3 } else { 0 };
             unseen.is_misplaced = fault == Some(Fault::FarNode);
             if fault == Some(Fault::Congested) {
                 unseen.beyond.push(world.beyond_gb_per_s.len());

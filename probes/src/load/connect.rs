@@ -128,7 +128,8 @@ impl OpenRail {
             ),
             timeout: self.params.timeout,
         };
-        for ((pair, ours), theirs) in self.queue_pairs.iter_mut().zip(&own.qps).zip(&peer.qps) {
+        let pairs = self.queue_pairs.iter_mut().zip(&own.qps).zip(&peer.qps);
+        for (place, ((pair, ours), theirs)) in (0..).zip(pairs) {
             let path = Path {
                 port: own.port,
                 path_mtu: own.path_mtu.min(peer.path_mtu),
@@ -138,7 +139,7 @@ impl OpenRail {
                 peer_gid: routed(own, peer).then_some(peer.gid),
                 gid_index: own.gid_index,
                 traffic_class: self.params.traffic_class,
-                flow_label: self.params.leg.map_or(0, |_| leg::flow_label(ours.qpn)),
+                flow_label: leg::label(&self.params, &own.device, place, ours.qpn),
             };
             pair.to_rtr(&path, window).map_err(|error| addressed(&error, own, peer))?;
             pair.to_rts(ours.psn, window)?;

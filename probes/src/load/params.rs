@@ -2,6 +2,7 @@
 
 use crate::model::{CpuSet, LoadOp};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Where workers and their buffers go.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,6 +153,9 @@ pub struct Params {
     pub rate_gb_per_s: Option<f64>,
     /// Leg of the bond, from 1, on which the end that sends the data sends them; `None`: the driver's choice.
     pub leg: Option<u32>,
+    /// Which set of flow labels a rail's queue pairs send with, by RDMA device of the end that holds this; of a rail that
+    /// is not named, or named with 0, the driver's choice.
+    pub labels: BTreeMap<String, u32>,
     /// Good operations of a rail, counted after the warm-up, with which it is done (perftest `-n`, which counts
     /// them per queue pair); what is under way by then counts too. `None`: not ended by a count.
     pub operations: Option<u64>,
@@ -289,6 +293,7 @@ impl Default for Params {
             memory: Memory::Host,
             rate_gb_per_s: None,
             leg: None,
+            labels: BTreeMap::new(),
             operations: None,
             gid_index: None,
             path_mtu: None,

@@ -1,6 +1,6 @@
 //! What one thread of a load has to do: its rail, and its share of the rail's queue pairs.
 
-use super::{LoadError, Params, WorkingSet};
+use super::{LoadError, Params, WorkingSet, leg};
 use crate::model::RailId;
 
 /// One thread of a load on one rail.
@@ -47,7 +47,10 @@ impl Unit {
         };
         let share = f64::from(self.qps) / f64::from(params.qps.max(1));
         let rate_gb_per_s = params.rate_gb_per_s.map(|rate| rate * share);
-        Params { qps: self.qps, working_set, rate_gb_per_s, ..params.clone() }
+        // each thread has labels of its own
+        let labels =
+            params.labels.iter().map(|(device, set)| (device.clone(), leg::set_of_worker(*set, self.worker)));
+        Params { qps: self.qps, working_set, rate_gb_per_s, labels: labels.collect(), ..params.clone() }
     }
 
     /// Names the worker in an error that names the rail, where the rail has several.

@@ -1,6 +1,6 @@
 //! A load: traffic that tries to fill rails all the time, ours or described beside a captured tree.
 
-use super::CpuSet;
+use super::{CpuSet, LegsSought};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -147,6 +147,9 @@ pub struct Load {
     /// Leg of each bond, from 1, on which the end that sends the data was to send them; `None`: the driver's choice.
     #[serde(default)]
     pub leg: Option<u32>,
+    /// How it was sought before the load that each leg of a bond receives; empty where it was not, and in older sessions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub legs_sought: Vec<LegsSought>,
     /// Path MTU agreed with the peer, bytes (the smallest over the rails); `None` of a described load, without packets of
     /// RDMA, and in older sessions.
     #[serde(default)]

@@ -88,6 +88,11 @@ impl Peer {
         Ok(Self { root, end: End { door, ..end }, target, stop, introduced: Cell::new(false) })
     }
 
+    /// This end, about which nothing is left to say.
+    pub(in crate::commands) fn of_end(root: Root, end: End, target: Target, stop: Stop) -> Self {
+        Self { root, end, target, stop, introduced: Cell::new(true) }
+    }
+
     /// This host, with the rails that the flags name.
     pub(in crate::commands) fn topology(&self) -> &Topology {
         &self.end.topology

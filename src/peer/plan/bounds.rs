@@ -158,6 +158,13 @@ impl Plan {
             return Err(format!("rate {rate} GB/s: above 0 and up to {MOST_RATE_GB_PER_S} are possible"));
         }
         within("read depth", p.read_depth.unwrap_or(1).into(), MOST_READ_DEPTH.into())?;
+        if p.labels.len() > self.lines.len() {
+            return Err(format!(
+                "sets of flow labels of {} rails: the plan has {}",
+                p.labels.len(),
+                self.lines.len()
+            ));
+        }
         within("leg", p.leg.unwrap_or(1).into(), MOST_LEGS.into())?;
         p.check_transport()?;
         within("operations", p.operations.unwrap_or(1), u64::MAX)?;

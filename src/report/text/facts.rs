@@ -18,6 +18,9 @@ pub(super) fn write(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
             for leg in &load.legs {
                 write!(f, "{}", Wrapped { lead: "  ", text: &leg.to_string() })?;
             }
+            for sought in load.notably_sought() {
+                write!(f, "{}", Wrapped { lead: "  ", text: &sought.to_string() })?;
+            }
             if let Some(why) = &load.ended {
                 write!(f, "{}", Wrapped { lead: "load ended before its time: ", text: why })?;
             }

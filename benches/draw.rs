@@ -52,7 +52,7 @@ fn draw(bencher: divan::Bencher, (rails, width, height): (usize, u16, u16)) {
     let app = app(rails);
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a test backend cannot fail");
     bencher.bench_local(|| {
-        terminal.draw(|frame| view::draw(&app, frame)).expect("a test backend cannot fail");
+        terminal.draw(|frame| _ = view::draw(&app, frame)).expect("a test backend cannot fail");
     });
 }
 

@@ -7,24 +7,28 @@ mod cursor;
 mod history;
 mod how;
 mod jump;
+mod keymap;
 mod keys;
 mod msg;
 mod prompt;
 mod selection;
 mod shown;
+mod view;
 
 pub use history::{History, Keep};
 pub use how::{How, Mode};
 pub use jump::FORMS as FORMS_OF_TIME;
-pub use keys::{Action, BINDINGS, Binding, action};
+pub use keymap::{Keymap, KeymapError, shown};
+pub use keys::{Action, BINDINGS, Binding, Key, binding_of};
 pub use msg::{Command, Ending, Msg, Seek, Sought};
 pub use prompt::{Prompt, Question};
 pub use selection::{Focus, Selection};
+pub use view::View;
 
 use crate::outline::Outline;
 use crate::rules::Finding;
 use crate::timeline::Timeline;
-use crate::view::{RateUnit, Theme};
+use crate::view::{self as screen, RateUnit, Seen, Theme};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use probes::model::{Frame, Session};
 use prompt::Typed;
@@ -58,6 +62,11 @@ pub struct App {
     /// Whether `findings` are those of what is shown.
     judged: bool,
     selection: Selection,
+    view: View,
+    /// Where keys have moved to in each view that has lines of its own.
+    lines: [usize; View::ALL.len()],
+    /// What was drawn last.
+    seen: Seen,
     help_open: bool,
     unit: RateUnit,
     speed: f64,
@@ -70,6 +79,7 @@ impl App {
     /// A screen on this session, before its first frame.
     #[must_use]
     pub fn new(session: Arc<Session>, how: How, theme: Theme) -> Self {
+        let unit = how.screen.unit.unwrap_or_default();
         Self {
             how,
             theme,
@@ -84,8 +94,11 @@ impl App {
             findings: Vec::new(),
             judged: false,
             selection: Selection::default(),
+            view: View::default(),
+            lines: [0; View::ALL.len()],
+            seen: Seen::default(),
             help_open: false,
-            unit: RateUnit::default(),
+            unit,
             speed: 1.0,
             ending: None,
             recording_trouble: None,
@@ -169,7 +182,7 @@ impl App {
             }
             return Command::DrawNow;
         }
-        let Some(action) = action(key) else { return Command::None };
+        let Some(action) = self.how.screen.keys.action(key) else { return Command::None };
         let told = self.notice.take().is_some();
         match self.act(action) {
             Command::None if told => Command::DrawNow,
@@ -203,11 +216,20 @@ impl App {
 
     fn act(&mut self, action: Action) -> Command {
         match action {
-            Action::Quit => return Command::Quit,
-            Action::Back if !self.help_open => return Command::Quit,
-            Action::Back => self.help_open = false,
+            Action::Back if self.help_open => self.help_open = false,
+            Action::Back if self.view != View::Home => self.view = View::Home,
+            Action::Quit | Action::Back => return Command::Quit,
+            Action::Go(view) => self.go(view),
+            Action::NextView => self.go(self.view.next()),
+            Action::PreviousView => self.go(self.view.previous()),
+            Action::Open => self.go(View::Rail),
+            Action::Copy => return self.copy(),
             Action::Help => self.help_open = !self.help_open,
             Action::Units => self.unit = self.unit.next(),
+            Action::Colours => {
+                self.theme.colours = self.theme.colours.next();
+                return self.say(&format!("colours: {}", self.theme.colours.word()));
+            }
             Action::Mark if self.how.mode.is_past() => {
                 return self.say("no mark: what was recorded or copied is not changed");
             }
@@ -236,12 +258,53 @@ impl App {
             | Action::Last
             | Action::Rails
             | Action::Findings
-            | Action::Other => {
-                let rails = self.shown().topology().rails.len();
-                self.selection.act(action, rails, self.findings.len());
-            }
+            | Action::Other => self.move_about(action),
         }
         Command::DrawNow
+    }
+
+    fn go(&mut self, view: View) {
+        self.help_open = false;
+        self.view = view;
+    }
+
+    /// Moves in the view as `action` says.
+    fn move_about(&mut self, action: Action) {
+        let rails = self.shown().topology().rails.len();
+        let is_sideways = matches!(action, Action::Rails | Action::Findings);
+        match self.view {
+            _ if self.help_open => {}
+            View::Home => self.selection.act(action, rails, self.findings.len()),
+            View::Topology => self.selection.act_on_rails(action, rails),
+            View::Rail if is_sideways => {
+                let step = if action == Action::Rails { Action::Up } else { Action::Down };
+                // the first rail is shown before a key chose one
+                self.selection.rail = self.selection.rail.or(Some(0));
+                self.selection.act_on_rails(step, rails);
+                self.lines[self.view.place()] = 0;
+            }
+            View::Rail | View::Placement => {
+                let line = &mut self.lines[self.view.place()];
+                let last = self.seen.lines.saturating_sub(1);
+                *line = selection::moved(Some(*line), action, last).min(last);
+            }
+        }
+    }
+
+    /// Takes what was drawn, which keys that move then keep to.
+    pub fn drawn(&mut self, seen: Seen) {
+        self.seen = seen;
+    }
+
+    /// Copies the command beside what is selected.
+    fn copy(&mut self) -> Command {
+        match screen::command_beside(self) {
+            None => self.say("there is no command here to copy"),
+            Some(command) => {
+                self.say(&format!("copied: {command}"));
+                Command::Copy(command)
+            }
+        }
     }
 
     /// Makes ready for drawing: judges what is shown, if it was not judged since it changed, and asks how the

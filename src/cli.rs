@@ -5,6 +5,7 @@ mod diff;
 mod load;
 mod mask;
 mod report;
+mod screen;
 mod sweep;
 
 pub use diagnose::{DiagnoseArgs, DiagnoseCarrier, DiagnoseFormat};
@@ -12,6 +13,7 @@ pub use diff::{DiffArgs, DiffFormat};
 pub use load::{Carrier, LoadArgs, LoadKnobs, LoadPreset, Op, ServeArgs, ServeCarrier, Spread};
 pub use mask::MaskArgs;
 pub use report::{Format, ReportArgs};
+pub use screen::{KeysArgs, ShotArgs};
 pub use sweep::{SweepArgs, SweepCarrier, SweepPreset};
 
 use crate::settings::{Common, FailOn};
@@ -57,6 +59,10 @@ pub enum Command {
     Record(RecordArgs),
     /// Look at a session file as if it were live
     Replay(ReplayArgs),
+    /// Draw a view of a session file, or of the demo, as a picture (SVG)
+    Shot(ShotArgs),
+    /// Print the keys of the screen
+    Keys(KeysArgs),
     /// Judge a session file and print the report
     Report(ReportArgs),
     /// Load the rails one by one, together and otherwise, and say which of seven causes makes one slow

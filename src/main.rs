@@ -18,6 +18,8 @@ fn main() -> ExitCode {
         Command::Sweep(args) => commands::sweep::run(&args),
         Command::Record(args) => commands::record::run(args),
         Command::Replay(args) => commands::replay::run(args),
+        Command::Shot(args) => commands::shot::run(&args),
+        Command::Keys(args) => commands::keys::run(&args),
         Command::Report(args) => commands::report::run(args),
         Command::Diagnose(args) => commands::diagnose::run(&args),
         Command::Pins(args) => commands::pins::run(args),

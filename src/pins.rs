@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub const SCHEMA: &str = "railscope.pins/1";
 
 /// Codes that are about placement.
-const PLACEMENT: [&str; 11] = [
+pub(crate) const PLACEMENT: [&str; 11] = [
     "cross-numa",
     "irq-on-poll-core",
     "not-pinned",

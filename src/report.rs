@@ -35,6 +35,7 @@ pub use perf::PerfRow;
 pub(crate) use picture::COLOURS;
 pub use picture::picture;
 pub use probe_md::ProbeMarkdown;
+pub(crate) use probe_text::rail as rail_text;
 pub use probe_text::{ProbeText, WideProbeText};
 pub use rails::{BondRow, CeilingsRow, GidEntry, GidRow, LegRow, PcieRow, RailRow};
 pub use total::Totals;

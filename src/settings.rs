@@ -1,16 +1,22 @@
 //! Settings: flags over the config file over defaults.
 
 mod moment;
+mod screen;
 mod units;
 
 pub use moment::Moment;
+pub use screen::Screen;
 pub use units::{Period, Size, file_bytes};
 
 use crate::rules::{self, Limits, Severity};
+use crate::view::{Colours, RateUnit};
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use probes::bounded;
+use screen::{Keys, ScreenFile};
 use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// A config file has some lines.
@@ -61,7 +67,7 @@ pub struct Overlay {
     pub ignore: Option<Vec<String>>,
 }
 
-/// The config file: an overlay and limits of rules.
+/// The config file: an overlay, limits of rules, and the screen.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 struct File {
@@ -70,6 +76,9 @@ struct File {
     fail_on: Option<FailOn>,
     ignore: Option<Vec<String>>,
     limits: Limits,
+    colours: Option<Colours>,
+    unit: Option<RateUnit>,
+    keys: BTreeMap<String, Keys>,
 }
 
 /// Flags that most commands share.
@@ -96,12 +105,15 @@ pub struct Common {
     /// Write the session into this file as well
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Config file (TOML) with rails, every, fail-on, ignore and [limits]
+    /// Config file (TOML): rails, every, fail-on, ignore, [limits], colours, unit, [keys]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Limits of the rules, from the config file.
     #[arg(skip)]
     pub limits: Limits,
+    /// Keys, colours and unit of the screen, from the config file.
+    #[arg(skip)]
+    pub screen: Screen,
     /// A topology that another tool wrote, instead of a node; only commands that name the flag have it.
     #[arg(skip)]
     pub topology: Option<PathBuf>,
@@ -122,6 +134,10 @@ impl Common {
             flags.fail_on = flags.fail_on.or(file.fail_on);
             flags.ignore = flags.ignore.take().or(file.ignore);
             self.limits = file.limits;
+            let screen = ScreenFile { colours: file.colours, unit: file.unit, keys: file.keys };
+            self.screen = screen.screen().with_context(|| format!("config file {}", path.display()))?;
+        } else {
+            self.screen = own_screen(|name| std::env::var_os(name))?;
         }
         rules::all_known(self.ignore()).context("--ignore")?;
         self.overlay.rails = self.overlay.rails.as_deref().map(distinct).transpose()?;
@@ -168,10 +184,42 @@ fn distinct(names: &[String]) -> anyhow::Result<Vec<String>> {
     Ok(distinct)
 }
 
-fn read(path: &Path) -> anyhow::Result<File> {
+/// The screen as the user's own config file has it: `railscope/config.toml` in `$XDG_CONFIG_HOME`, else in `~/.config`
+/// (XDG Base Directory Specification). That file is about the screen alone.
+///
+/// # Errors
+///
+/// It is there and cannot be used.
+pub fn own_screen(variable: impl Fn(&str) -> Option<OsString>) -> anyhow::Result<Screen> {
+    let set = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let Some(folder) = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config"))) else {
+        return Ok(Screen::default());
+    };
+    let path = folder.join("railscope").join("config.toml");
+    if !path.exists() {
+        return Ok(Screen::default());
+    }
+    let name = || format!("config file {}", path.display());
+    let text = text_of(&path)?;
+    let file: ScreenFile = toml::from_str(&text).with_context(|| {
+        format!(
+            "{}, which is read without being named and so holds colours, unit and [keys] alone, as no verdict may \
+             depend on who looks; name it with --config for the rest",
+            name()
+        )
+    })?;
+    file.screen().with_context(name)
+}
+
+fn text_of(path: &Path) -> anyhow::Result<String> {
     let name = || format!("config file {}", path.display());
     let bytes = bounded::read(path, MOST_CONFIG_BYTES).with_context(name)?;
-    let text = String::from_utf8(bytes).context("is no text (UTF-8)").with_context(name)?;
+    String::from_utf8(bytes).context("is no text (UTF-8)").with_context(name)
+}
+
+fn read(path: &Path) -> anyhow::Result<File> {
+    let name = || format!("config file {}", path.display());
+    let text = text_of(path)?;
     let file: File = toml::from_str(&text).with_context(name)?;
     file.limits.check().map_err(anyhow::Error::msg).context("[limits]").with_context(name)?;
     Ok(file)
@@ -179,8 +227,9 @@ fn read(path: &Path) -> anyhow::Result<File> {
 
 #[cfg(test)]
 mod tests {
-    use super::Common;
+    use super::{Common, own_screen};
     use crate::settings::Overlay;
+    use crate::view::RateUnit;
 
     fn with(rails: &[&str], every: &str, time: &str) -> anyhow::Result<Common> {
         let rails = Some(rails.iter().map(|name| (*name).to_owned()).collect());
@@ -193,6 +242,33 @@ mod tests {
         let common = with(&["mlx5_1", " mlx5_0 ", "mlx5_1"], "1s", "1s").unwrap();
         assert_eq!(common.overlay.rails.unwrap(), ["mlx5_1", "mlx5_0"]);
         assert!(with(&["mlx5_1", " "], "1s", "1s").unwrap_err().to_string().contains("a name is empty"));
+    }
+
+    #[test]
+    fn the_users_own_file_is_about_the_screen_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("railscope/config.toml");
+        let look = || {
+            let home = folder.path().as_os_str().to_owned();
+            own_screen(|name| (name == "XDG_CONFIG_HOME").then(|| home.clone()))
+        };
+        assert!(look().is_ok(), "there is none");
+        std::fs::create_dir(folder.path().join("railscope")).unwrap();
+        std::fs::write(&path, "unit = \"Gb/s\"\n[keys]\nquit = \"x\"\nunits = [\"k\"]").unwrap();
+        let screen = look().unwrap();
+        assert_eq!((screen.unit, screen.colours), (Some(RateUnit::GigabitsPerS), None));
+        assert_eq!(screen.keys.first(crate::app::Action::Quit), "x");
+        std::fs::write(&path, "ignore = [\"mtu\"]").unwrap();
+        let error = format!("{:#}", look().unwrap_err());
+        assert!(
+            error.contains("no verdict may depend") && error.contains("unknown field `ignore`"),
+            "{error}"
+        );
+        std::fs::write(&path, "[keys]\nfly = \"x\"").unwrap();
+        assert!(
+            format!("{:#}", look().unwrap_err())
+                .ends_with("there is no such action; `railscope keys` lists them")
+        );
     }
 
     #[test]

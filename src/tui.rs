@@ -17,7 +17,7 @@ use crate::outline::Outline;
 use crate::printable::tell;
 use crate::session::{FrameSource, Seekable};
 use crate::timeline::Timeline;
-use crate::view::{self, Theme};
+use crate::view::{self, Seen, Theme};
 use anyhow::Context;
 use crossterm::event::{Event, EventStream, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
 use futures_util::StreamExt;
@@ -44,7 +44,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The terminal is none, or gone; the session could not go on; a thread of it panicked. The terminal is restored
 /// and the source is dropped, which closes a recording, in every case.
 pub fn run(source: Box<dyn FrameSource>, how: How) -> anyhow::Result<Timeline> {
-    let app = App::new(source.session(), how, theme());
+    let theme = theme(&how);
+    let app = App::new(source.session(), how, theme);
     show(app, Feed::Source(source), |_, _| Ok(None))
 }
 
@@ -56,7 +57,8 @@ pub fn run(source: Box<dyn FrameSource>, how: How) -> anyhow::Result<Timeline> {
 /// As [`run`].
 pub fn replay(mut source: Box<dyn Seekable>, whole: Box<dyn FrameSource>, how: How) -> anyhow::Result<()> {
     let outline = source.span_ns().map(|(first, last)| Outline::of_span(first, last)).unwrap_or_default();
-    let mut app = App::new(source.session(), how, theme());
+    let theme = theme(&how);
+    let mut app = App::new(source.session(), how, theme);
     app.update(Msg::Outlined(Arc::new(outline.clone())));
     show(app, Feed::File(source), |app, send| {
         let scan = Scan::start(whole, outline, app.how().clone(), send.clone());
@@ -65,8 +67,9 @@ pub fn replay(mut source: Box<dyn Seekable>, whole: Box<dyn FrameSource>, how: H
     Ok(())
 }
 
-fn theme() -> Theme {
-    Theme::of_environment(|name| std::env::var(name).ok())
+fn theme(how: &How) -> Theme {
+    let theme = Theme::of_environment(|name| std::env::var(name).ok());
+    Theme { colours: how.screen.colours.unwrap_or(theme.colours), ..theme }
 }
 
 fn show(
@@ -167,6 +170,11 @@ async fn watch(
                 sampler.order(Order::Seek(seek));
                 dirty = true;
             }
+            Command::Copy(text) => {
+                screen.copy(&text).context("the terminal cannot be written to")?;
+                draw(screen, app)?;
+                dirty = false;
+            }
             Command::Quit => return Ok(()),
         }
     }
@@ -184,7 +192,10 @@ fn pointed_at(screen: &Screen, app: &App, mouse: MouseEvent) -> anyhow::Result<O
 
 fn draw(screen: &mut Screen, app: &mut App) -> anyhow::Result<()> {
     app.prepare();
-    screen.draw(|frame| view::draw(app, frame)).context("the terminal cannot be drawn on")
+    let mut seen = Seen::default();
+    screen.draw(|frame| seen = view::draw(app, frame)).context("the terminal cannot be drawn on")?;
+    app.drawn(seen);
+    Ok(())
 }
 
 /// Waits for the source to end, which takes no time unless it hangs, in a device that does not answer or in a disk.

@@ -9,40 +9,104 @@ mod fixture;
 mod groups;
 mod header;
 mod help;
+mod home;
 mod load;
+mod page;
+mod placement;
+mod rail;
 mod rails;
 mod scrubber;
 mod segments;
+mod tabs;
 mod theme;
+mod topology;
 mod total;
 mod units;
 
 pub use theme::{Colours, Theme};
 pub use units::{RateUnit, position};
 
-use crate::app::App;
-use rails::Rails;
+use crate::app::{App, View};
+use probes::model::Topology;
 use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Color;
 
 /// Below this there is no room for rails and what was found about them.
 const LEAST: (u16, u16) = (60, 15);
 
+/// What was drawn, for the keys that move in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// How many places a key can move to in a view with lines of its own.
+    pub lines: usize,
+}
+
 /// Draws the whole screen.
-pub fn draw(app: &App, frame: &mut Frame) {
+pub fn draw(app: &App, frame: &mut Frame) -> Seen {
     let area = frame.area();
-    if area.width < LEAST.0 || area.height < LEAST.1 {
+    let seen = if area.width < LEAST.0 || area.height < LEAST.1 {
         too_small(area, frame);
-        return;
+        Seen::default()
+    } else {
+        parts_of(app, area, frame)
+    };
+    if let Some(ground) = app.theme().ground() {
+        lay_under(ground, frame.buffer_mut());
     }
-    let Parts { head, body, length, foot } = parts(app, area);
+    seen
+}
+
+fn parts_of(app: &App, area: Rect, frame: &mut Frame) -> Seen {
+    let Parts { head, tabs, body, length, foot } = parts(app, area);
     header::draw(app, head, frame);
-    home(app, body, frame);
+    tabs::draw(app, tabs, frame);
+    let lines = match app.view() {
+        View::Home => {
+            home::draw(app, body, frame);
+            0
+        }
+        View::Topology => topology::draw(app, body, frame),
+        View::Rail => rail::draw(app, body, frame),
+        View::Placement => placement::draw(app, body, frame),
+    };
     scrubber::draw(app, length, frame);
     help::foot(app, foot, frame);
     if app.help_is_open() {
         help::draw(app, area, frame);
     }
+    Seen { lines }
+}
+
+/// Gives every cell that has none the colours of the theme's text and ground.
+fn lay_under((text, ground): (Color, Color), buffer: &mut Buffer) {
+    for cell in &mut buffer.content {
+        if cell.fg == Color::Reset {
+            cell.fg = text;
+        }
+        if cell.bg == Color::Reset {
+            cell.bg = ground;
+        }
+    }
+}
+
+/// The position on the screen of the first rail of this device.
+#[must_use]
+pub fn position_of(topology: &Topology, device: &str) -> Option<usize> {
+    groups::position(topology, topology.rail(device)?.0)
+}
+
+/// The command beside what is selected, to be copied; `None` where there is none.
+#[must_use]
+pub fn command_beside(app: &App) -> Option<String> {
+    let advice = match app.view() {
+        View::Placement => placement::advice(app)?,
+        View::Home | View::Topology | View::Rail => findings::advice(app)?,
+    };
+    // a command stands in backticks; an advice without any is one, or words worth pasting into a ticket
+    let quoted = advice.split('`').nth(1).filter(|command| !command.is_empty());
+    Some(quoted.unwrap_or(&advice).to_owned()).filter(|text| !text.is_empty())
 }
 
 /// The share of the session's length that a cell of the screen stands for; `None` where it stands for none.
@@ -56,6 +120,7 @@ pub fn share_at(app: &App, screen: Rect, column: u16, row: u16) -> Option<f64> {
 /// What stands where, from the top.
 struct Parts {
     head: Rect,
+    tabs: Rect,
     body: Rect,
     /// The session's length.
     length: Rect,
@@ -63,34 +128,15 @@ struct Parts {
 }
 
 fn parts(app: &App, area: Rect) -> Parts {
-    let [head, body, length, foot] = Layout::vertical([
+    let [head, tabs, body, length, foot] = Layout::vertical([
         Constraint::Length(header::HEIGHT),
+        Constraint::Length(tabs::height(area.height)),
         Constraint::Min(0),
         Constraint::Length(scrubber::height(app, area.height)),
         Constraint::Length(1),
     ])
     .areas(area);
-    Parts { head, body, length, foot }
-}
-
-/// The rails, their total, what our load did, and the findings in what is left.
-fn home(app: &App, area: Rect, frame: &mut Frame) {
-    let of_load = load::height(app, area);
-    let sums = 1 + of_load;
-    let most = area.height.saturating_sub(sums + findings::LEAST_HEIGHT);
-    let rails = Rails::new(app, area.width, area.height.saturating_sub(sums + findings::GOOD_HEIGHT));
-    let height = rails.height().min(most);
-    let [rails_area, total_area, load_area, findings_area] = Layout::vertical([
-        Constraint::Length(height),
-        Constraint::Length(1),
-        Constraint::Length(of_load),
-        Constraint::Min(0),
-    ])
-    .areas(area);
-    let shown = rails.draw(rails_area, frame);
-    total::draw(app, &shown, total_area, frame);
-    load::draw(app, load_area, frame);
-    findings::draw(app, findings_area, frame);
+    Parts { head, tabs, body, length, foot }
 }
 
 fn too_small(area: Rect, frame: &mut Frame) {
@@ -107,3 +153,5 @@ fn too_small(area: Rect, frame: &mut Frame) {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod views;

@@ -2,6 +2,7 @@
 
 use crate::rules::{self, Finding, Limits};
 use crate::session::{Marks, RecordingStatus, Stop};
+use crate::settings::Screen;
 use crate::timeline::Timeline;
 use std::sync::Arc;
 
@@ -56,6 +57,8 @@ pub struct How {
     pub stop: Stop,
     /// Sets marks on the session, which its frames and its recording then carry; a replay takes none.
     pub marks: Marks,
+    /// Keys, colours and unit.
+    pub screen: Screen,
 }
 
 impl How {

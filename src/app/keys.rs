@@ -1,38 +1,51 @@
-//! Every key of the screen: one table, which also prints the help.
+//! Every key of the screen: one table, of which the help, `railscope keys` and the config file's `[keys]` are made.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use super::View;
+use crossterm::event::{KeyCode, KeyModifiers};
 
 /// What a key asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Leave.
     Quit,
-    /// Close what lies over the screen; without that, leave.
+    /// Close what lies over the screen; without that, to the first view; there, leave.
     Back,
     /// Open or close the help.
     Help,
+    /// To this view.
+    Go(View),
+    /// To the view at the right of this one.
+    NextView,
+    /// To the view at the left of this one.
+    PreviousView,
+    /// The selected rail in full.
+    Open,
     /// Hold the picture, or let it go on.
     Pause,
     /// Next unit of rates.
     Units,
-    /// Previous rail or finding.
+    /// Next colours.
+    Colours,
+    /// Previous rail, finding or line.
     Up,
-    /// Next rail or finding.
+    /// Next rail, finding or line.
     Down,
     /// Ten up.
     PageUp,
     /// Ten down.
     PageDown,
-    /// First rail or finding.
+    /// First rail, finding or line.
     First,
-    /// Last rail or finding.
+    /// Last rail, finding or line.
     Last,
-    /// To the rails.
+    /// To the rails; where one rail is shown, the one before.
     Rails,
-    /// To the findings.
+    /// To the findings; where one rail is shown, the next.
     Findings,
     /// From rails to findings and back.
     Other,
+    /// Copy the command beside what is selected.
+    Copy,
     /// Replay twice as fast.
     Faster,
     /// Replay half as fast.
@@ -59,89 +72,106 @@ pub enum Action {
     End,
 }
 
-/// One line of the help.
+/// A key: what is held, and what is pressed.
+pub type Key = (KeyModifiers, KeyCode);
+
+/// One line of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Binding {
     /// What it does.
     pub action: Action,
-    /// Keys that do it.
-    pub keys: &'static [(KeyModifiers, KeyCode)],
-    /// The keys as the help shows them.
-    pub shown: &'static str,
+    /// The action as the config file names it.
+    pub name: &'static str,
+    /// Keys that do it unless the config file says otherwise.
+    pub keys: &'static [Key],
     /// What it does, for the help.
     pub help: &'static str,
-    /// Key and word for the line at the foot of the screen; `None` leaves it out there.
+    /// Word for the line at the foot of the screen; `None` leaves it out there.
     pub foot: Option<&'static str>,
 }
 
-const fn plain(code: KeyCode) -> (KeyModifiers, KeyCode) {
+const fn plain(code: KeyCode) -> Key {
     (KeyModifiers::NONE, code)
 }
 
-const fn letter(char: char) -> (KeyModifiers, KeyCode) {
+const fn letter(char: char) -> Key {
     plain(KeyCode::Char(char))
 }
 
-const fn ctrl(char: char) -> (KeyModifiers, KeyCode) {
+const fn ctrl(char: char) -> Key {
     (KeyModifiers::CONTROL, KeyCode::Char(char))
 }
 
 const fn binding(
     action: Action,
-    keys: &'static [(KeyModifiers, KeyCode)],
-    shown: &'static str,
+    name: &'static str,
+    keys: &'static [Key],
     help: &'static str,
     foot: Option<&'static str>,
 ) -> Binding {
-    Binding { action, keys, shown, help, foot }
+    Binding { action, name, keys, help, foot }
 }
 
-/// Every key, in the order of the help.
+/// Every action, in the order of the help.
 pub const BINDINGS: &[Binding] = &[
-    binding(Action::Help, &[letter('?'), plain(KeyCode::F(1))], "?", "this help", Some("? help")),
+    binding(Action::Help, "help", &[letter('?'), plain(KeyCode::F(1))], "this help", Some("help")),
     // in raw mode Ctrl-C is a key, not a signal
-    binding(Action::Quit, &[letter('q'), ctrl('c')], "q Ctrl-C", "leave", Some("q quit")),
-    binding(Action::Back, &[plain(KeyCode::Esc)], "Esc", "close the help, else leave", None),
-    binding(Action::Pause, &[letter(' ')], "space", "pause; sampling goes on", Some("space pause")),
-    binding(Action::StepBack, &[letter('[')], "[", "one frame back", None),
-    binding(Action::StepOn, &[letter(']')], "]", "one frame on", None),
-    binding(Action::Jump, &[letter('g')], "g", "go to a time", None),
-    binding(Action::Start, &[plain(KeyCode::Home)], "Home", "to the start", None),
-    binding(Action::End, &[plain(KeyCode::End)], "End", "to the end, to live", None),
-    binding(Action::NextFinding, &[letter('n')], "n", "where a finding begins", None),
-    binding(Action::PreviousFinding, &[letter('N')], "N", "the same, backwards", None),
-    binding(Action::NextEvent, &[letter('e')], "e", "to the next event", None),
-    binding(Action::PreviousEvent, &[letter('E')], "E", "to the event before", None),
-    binding(Action::Mark, &[letter('m')], "m", "set a mark, with a text", None),
-    binding(Action::Faster, &[letter('+'), letter('=')], "+", "replay twice as fast", None),
-    binding(Action::Slower, &[letter('-')], "-", "replay half as fast", None),
-    binding(Action::Units, &[letter('u')], "u", "GB/s, Gb/s, GiB/s", Some("u units")),
-    binding(Action::Other, &[plain(KeyCode::Tab)], "tab", "rails or findings", Some("tab findings")),
-    binding(Action::Up, &[plain(KeyCode::Up), letter('k')], "up k", "one up", None),
-    binding(Action::Down, &[plain(KeyCode::Down), letter('j')], "down j", "one down", Some("j/k select")),
-    binding(Action::Rails, &[plain(KeyCode::Left), letter('h')], "left h", "to the rails", None),
-    binding(Action::Findings, &[plain(KeyCode::Right), letter('l')], "right l", "to the findings", None),
-    binding(Action::PageUp, &[plain(KeyCode::PageUp), ctrl('b')], "PgUp", "ten up", None),
-    binding(Action::PageDown, &[plain(KeyCode::PageDown), ctrl('f')], "PgDn", "ten down", None),
-    binding(Action::First, &[letter('H')], "H", "first rail or finding", None),
-    binding(Action::Last, &[letter('L'), letter('G')], "L G", "last rail or finding", None),
+    binding(Action::Quit, "quit", &[letter('q'), ctrl('c')], "leave", Some("quit")),
+    binding(Action::Back, "back", &[plain(KeyCode::Esc)], "back; from home: leave", None),
+    binding(Action::Go(View::Home), "home", &[letter('1')], "every rail, and findings", None),
+    binding(Action::Go(View::Topology), "topology", &[letter('2')], "the machine drawn", None),
+    binding(Action::Go(View::Rail), "rail", &[letter('3')], "one rail in full", None),
+    binding(Action::Go(View::Placement), "placement", &[letter('4')], "who uses the rails", None),
+    binding(Action::NextView, "next-view", &[plain(KeyCode::Tab)], "next view", Some("views")),
+    binding(Action::PreviousView, "previous-view", &[plain(KeyCode::BackTab)], "view before", None),
+    binding(Action::Open, "open", &[plain(KeyCode::Enter)], "this rail in full", Some("rail")),
+    binding(Action::Up, "up", &[plain(KeyCode::Up), letter('k')], "one up", None),
+    binding(Action::Down, "down", &[plain(KeyCode::Down), letter('j')], "one down", Some("select")),
+    binding(Action::Rails, "left", &[plain(KeyCode::Left), letter('h')], "to rails; rail before", None),
+    binding(
+        Action::Findings,
+        "right",
+        &[plain(KeyCode::Right), letter('l')],
+        "to findings; next rail",
+        Some("findings"),
+    ),
+    binding(Action::Other, "other", &[letter('o')], "rails or findings", None),
+    binding(Action::PageUp, "page-up", &[plain(KeyCode::PageUp), ctrl('b')], "ten up", None),
+    binding(Action::PageDown, "page-down", &[plain(KeyCode::PageDown), ctrl('f')], "ten down", None),
+    binding(Action::First, "first", &[letter('H')], "to the first", None),
+    binding(Action::Last, "last", &[letter('L'), letter('G')], "to the last", None),
+    binding(Action::Copy, "copy", &[letter('c'), letter('y')], "copy its command", None),
+    binding(Action::Pause, "pause", &[letter(' ')], "pause; sampling goes on", Some("pause")),
+    binding(Action::StepBack, "step-back", &[letter('[')], "one frame back", None),
+    binding(Action::StepOn, "step-on", &[letter(']')], "one frame on", None),
+    binding(Action::Jump, "jump", &[letter('g')], "go to a time", None),
+    binding(Action::Start, "start", &[plain(KeyCode::Home)], "to the start", None),
+    binding(Action::End, "end", &[plain(KeyCode::End)], "to the end, to live", None),
+    binding(Action::NextFinding, "next-finding", &[letter('n')], "where a finding begins", None),
+    binding(Action::PreviousFinding, "previous-finding", &[letter('N')], "the same, backwards", None),
+    binding(Action::NextEvent, "next-event", &[letter('e')], "to the next event", None),
+    binding(Action::PreviousEvent, "previous-event", &[letter('E')], "to the event before", None),
+    binding(Action::Mark, "mark", &[letter('m')], "set a mark, with a text", None),
+    binding(Action::Faster, "faster", &[letter('+'), letter('=')], "replay twice as fast", None),
+    binding(Action::Slower, "slower", &[letter('-')], "replay half as fast", None),
+    binding(Action::Units, "units", &[letter('u')], "GB/s, Gb/s, GiB/s", Some("units")),
+    binding(Action::Colours, "colours", &[letter('t')], "next colours", None),
 ];
 
-/// What this key asks for; `None` when it is no key of ours.
+/// The line of the table for this action.
+///
+/// # Panics
+///
+/// Never: the table has every action, which a test holds it to.
 #[must_use]
-pub fn action(key: KeyEvent) -> Option<Action> {
-    let mut modifiers = key.modifiers;
-    if let KeyCode::Char(_) = key.code {
-        // the character already says it: `G`, `?`
-        modifiers.remove(KeyModifiers::SHIFT);
-    }
-    BINDINGS.iter().find(|b| b.keys.contains(&(modifiers, key.code))).map(|b| b.action)
+pub fn binding_of(action: Action) -> &'static Binding {
+    BINDINGS.iter().find(|binding| binding.action == action).expect("the table has every action")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Action, BINDINGS, action};
-    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+    use super::{Action, BINDINGS, binding_of};
+    use crate::app::View;
 
     #[test]
     fn no_key_does_two_things() {
@@ -153,22 +183,20 @@ mod tests {
     }
 
     #[test]
-    fn no_action_stands_in_the_table_twice() {
+    fn no_action_and_no_name_stands_in_the_table_twice() {
         for (at, one) in BINDINGS.iter().enumerate() {
-            assert!(BINDINGS[at + 1..].iter().all(|other| other.action != one.action), "{:?}", one.action);
+            let rest = &BINDINGS[at + 1..];
+            assert!(rest.iter().all(|other| other.action != one.action), "{:?}", one.action);
+            assert!(rest.iter().all(|other| other.name != one.name), "{:?}", one.name);
         }
     }
 
     #[test]
-    fn keys_do_what_people_expect() {
-        let of = |modifiers, code| action(KeyEvent::new(code, modifiers));
-        assert_eq!(of(KeyModifiers::CONTROL, KeyCode::Char('c')), Some(Action::Quit));
-        assert_eq!(of(KeyModifiers::NONE, KeyCode::Char('c')), None);
-        assert_eq!(of(KeyModifiers::NONE, KeyCode::Char('q')), Some(Action::Quit));
-        assert_eq!(of(KeyModifiers::SHIFT, KeyCode::Char('G')), Some(Action::Last));
-        assert_eq!(of(KeyModifiers::SHIFT, KeyCode::Char('N')), Some(Action::PreviousFinding));
-        assert_eq!(of(KeyModifiers::NONE, KeyCode::End), Some(Action::End));
-        assert_eq!(of(KeyModifiers::SHIFT, KeyCode::Char('?')), Some(Action::Help));
-        assert_eq!(of(KeyModifiers::NONE, KeyCode::Char(' ')), Some(Action::Pause));
+    fn every_view_has_the_key_of_its_place() {
+        for (at, view) in View::ALL.into_iter().enumerate() {
+            let keys = binding_of(Action::Go(view)).keys;
+            let number = char::from_digit(u32::try_from(at).unwrap() + 1, 10).unwrap();
+            assert_eq!(keys, [super::letter(number)]);
+        }
     }
 }

@@ -48,7 +48,7 @@ pub struct Seek {
 }
 
 /// What is to be done about a message.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// Nothing.
     None,
@@ -62,6 +62,8 @@ pub enum Command {
     Step,
     /// Go to another place of the session file.
     Seek(Seek),
+    /// Put this into the clipboard of the terminal, and draw.
+    Copy(String),
     /// Leave.
     Quit,
 }

@@ -45,10 +45,15 @@ impl Selection {
         };
         *slot = count.checked_sub(1).map(|last| moved(*slot, action, last).min(last));
     }
+
+    /// Moves among so many rails, whatever part of the first view keys move in.
+    pub(super) fn act_on_rails(&mut self, action: Action, rails: usize) {
+        self.rail = rails.checked_sub(1).map(|last| moved(self.rail, action, last).min(last));
+    }
 }
 
 /// The first key only shows where the selection is.
-fn moved(from: Option<usize>, action: Action, last: usize) -> usize {
+pub(super) fn moved(from: Option<usize>, action: Action, last: usize) -> usize {
     match (action, from) {
         (Action::First, _) => 0,
         (Action::Last, _) => last,

@@ -1,6 +1,6 @@
 //! What the screen knows, for whoever draws it.
 
-use super::{App, Ending, How, Prompt, Selection};
+use super::{App, Ending, How, Keymap, Prompt, Selection, View};
 use crate::outline::Outline;
 use crate::rules::Finding;
 use crate::timeline::Timeline;
@@ -71,6 +71,45 @@ impl App {
     #[must_use]
     pub fn selection(&self) -> Selection {
         self.selection
+    }
+
+    /// The view that is shown.
+    #[must_use]
+    pub fn view(&self) -> View {
+        self.view
+    }
+
+    /// Shows this view from the start.
+    #[must_use]
+    pub fn at_view(mut self, view: View) -> Self {
+        self.view = view;
+        self
+    }
+
+    /// Selects the rail of this position on the screen.
+    #[must_use]
+    pub fn with_rail(mut self, position: usize) -> Self {
+        self.selection.rail = Some(position);
+        self
+    }
+
+    /// Lays the help over the screen.
+    #[must_use]
+    pub fn with_help(mut self) -> Self {
+        self.help_open = true;
+        self
+    }
+
+    /// The line that keys have moved to in the view that is shown, from 0.
+    #[must_use]
+    pub fn line(&self) -> usize {
+        self.lines[self.view.place()]
+    }
+
+    /// The keys in force.
+    #[must_use]
+    pub fn keys(&self) -> &Keymap {
+        &self.how.screen.keys
     }
 
     /// Whether the help lies over the screen.

@@ -32,7 +32,8 @@ pub fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {
         );
         let whole = part(Replay::open(&args.file)?, &common, Stop::new())?;
         let (limits, ignore) = (common.limits.clone(), common.ignore().to_vec());
-        tui::replay(source, whole, How { limits, ignore, ..how })?;
+        let screen = common.screen.clone();
+        tui::replay(source, whole, How { limits, ignore, screen, ..how })?;
         ExitCode::SUCCESS
     } else {
         let code = watch::run(source, &common, how)?;

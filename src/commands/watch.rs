@@ -39,6 +39,7 @@ pub fn run_until(
     let (mut source, recording) = headless::recorded(source, common.record.as_deref())?;
     how.limits = common.limits.clone();
     how.ignore = common.ignore().to_vec();
+    how.screen = common.screen.clone();
     how.recording.clone_from(&recording);
     let with_screen = has_screen(common);
     let reports = !with_screen || how.mode == Mode::Load;

@@ -6,7 +6,7 @@ mod glance;
 mod gpus;
 mod host;
 mod packed;
-mod rail;
+pub(crate) mod rail;
 mod roots;
 
 #[cfg(test)]

@@ -287,7 +287,7 @@ impl GidEntry {
 }
 
 /// `10.0.0.1` for `::ffff:10.0.0.1`.
-pub(super) fn address(gid: Ipv6Addr) -> String {
+pub(crate) fn address(gid: Ipv6Addr) -> String {
     gid.to_ipv4_mapped().map_or_else(|| gid.to_string(), |v4| v4.to_string())
 }
 

@@ -1,5 +1,6 @@
 //! The terminal: taken over, and given back whatever happens.
 
+use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{
     DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste,
 };
@@ -49,6 +50,12 @@ impl Screen {
     /// Its size in cells.
     pub fn area(&self) -> io::Result<Rect> {
         self.terminal.size().map(|size| Rect::from((Position::ORIGIN, size)))
+    }
+
+    /// Puts a text into the clipboard of the terminal, where it takes that (OSC 52 of xterm's control sequences); it never
+    /// tells whether it did.
+    pub fn copy(&mut self, text: &str) -> io::Result<()> {
+        execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
     }
 
     /// Draws one picture.

@@ -61,13 +61,19 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
     (&list).render(body, frame.buffer_mut());
 }
 
+/// What to do about the finding that is shown in full.
+pub fn advice(app: &App) -> Option<String> {
+    let finding = app.findings().get(in_full(app).unwrap_or(0))?;
+    (!finding.advice.is_empty()).then(|| finding.advice.clone())
+}
+
 /// The finding that is shown in full whatever the room: the one that keys have moved to, or the worst about the rail
 /// that they have.
 fn in_full(app: &App) -> Option<usize> {
     let selection = app.selection();
     let topology = app.shown().topology();
     let of_rail = || {
-        let id = groups::by_node(topology).into_iter().flat_map(|group| group.rails).nth(selection.rail?)?;
+        let id = groups::at(topology, selection.rail?)?;
         let device = &topology.rails[id.0].device;
         app.findings().iter().position(|finding| finding.devices.contains(device))
     };
@@ -77,7 +83,8 @@ fn in_full(app: &App) -> Option<usize> {
     }
 }
 
-fn word(severity: Severity) -> &'static str {
+/// How bad it is, in a word.
+pub fn word(severity: Severity) -> &'static str {
     match severity {
         Severity::Info => "info",
         Severity::Warning => "WARN",

@@ -25,6 +25,18 @@ pub fn by_node(topology: &Topology) -> Vec<Group> {
     groups
 }
 
+/// The rail at this position of the screen.
+#[must_use]
+pub fn at(topology: &Topology, position: usize) -> Option<RailId> {
+    by_node(topology).into_iter().flat_map(|group| group.rails).nth(position)
+}
+
+/// The position of this rail on the screen.
+#[must_use]
+pub fn position(topology: &Topology, rail: RailId) -> Option<usize> {
+    by_node(topology).into_iter().flat_map(|group| group.rails).position(|id| id == rail)
+}
+
 #[cfg(test)]
 mod tests {
     use super::by_node;

@@ -2,7 +2,7 @@
 
 use super::badges::LEGEND;
 use super::segments::{Segment, paint};
-use crate::app::{Action, App, BINDINGS, FORMS_OF_TIME, Mode, Prompt, Question};
+use crate::app::{Action, App, BINDINGS, FORMS_OF_TIME, Mode, Prompt, Question, View};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -20,28 +20,49 @@ pub fn foot(app: &App, area: Rect, frame: &mut Frame) {
     let pieces = BINDINGS
         .iter()
         .filter_map(|binding| {
-            let text = match (binding.action, app.is_paused()) {
-                (Action::Pause, true) if app.how().mode.is_past() => "space go on",
-                (Action::Pause, true) => "space to live",
-                (Action::StepBack, _) if travels => "[ ] step",
-                (Action::Jump, _) if travels => "g go to",
-                (Action::NextFinding, _) if travels => "n finding",
-                (Action::NextEvent, _) if travels => "e event",
+            let word = match (binding.action, app.view()) {
+                (Action::Pause, _) if app.is_paused() && app.how().mode.is_past() => "go on",
+                (Action::Pause, _) if app.is_paused() => "to live",
+                (Action::StepBack, _) if travels => "step",
+                (Action::Jump, _) if travels => "go to",
+                (Action::NextFinding, _) if travels => "finding",
+                (Action::NextEvent, _) if travels => "event",
+                (Action::Findings, View::Rail) => "next rail",
+                (Action::Findings, View::Topology | View::Placement) | (Action::Open, View::Rail) => {
+                    return None;
+                }
+                (Action::Down, View::Rail) => "scroll",
+                (Action::Copy, View::Placement) => "copy",
                 _ => binding.foot?,
             };
             // help and quit stay to the last
-            let rank = match binding.action {
-                Action::Help | Action::Quit => 0,
-                Action::Pause | Action::StepBack | Action::Jump | Action::NextFinding => 1,
+            let rank = match (binding.action, app.view()) {
+                (Action::Help | Action::Quit, _) => 0,
+                (Action::Pause | Action::StepBack | Action::Jump | Action::NextFinding, _)
+                | (Action::Copy, View::Placement)
+                | (Action::Findings, View::Rail) => 1,
                 _ => 2,
             };
-            Some(Segment::new(text, theme.dim(), rank))
+            let keys = match binding.action {
+                Action::StepBack => {
+                    [Action::StepBack, Action::StepOn].map(|key| app.keys().first(key)).join(" ")
+                }
+                Action::Down => [Action::Down, Action::Up].map(|key| shortest(app, key)).join("/"),
+                action => shortest(app, action),
+            };
+            (!keys.trim().is_empty()).then(|| Segment::new(format!("{keys} {word}"), theme.dim(), rank))
         })
         .collect();
     let over = if app.ending().is_some() { "there is no more; q leaves" } else { "" };
     let note = app.notice().map_or_else(|| over.to_owned(), |notice| theme.text(notice));
     let right = vec![Segment::new(note, theme.strong(), 0)];
     paint(pieces, right, area, frame.buffer_mut(), theme.symbols);
+}
+
+/// The key of an action for the foot of the screen: the shortest.
+fn shortest(app: &App, action: Action) -> String {
+    let keys = app.keys().keys(action).iter().map(|key| crate::app::shown(*key));
+    keys.min_by_key(|key| key.chars().count()).unwrap_or_default()
 }
 
 /// Draws the text that is being typed: its end, where it is too long.
@@ -77,7 +98,8 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
     let entry = |key: String, text: &str, cells: usize| {
         Line::from(vec![Span::styled(format!(" {key:<cells$} "), theme.strong()), Span::raw(text.to_owned())])
     };
-    let keys: Vec<Line> = BINDINGS.iter().map(|key| entry(key.shown.to_owned(), key.help, 8)).collect();
+    let keys: Vec<Line> =
+        BINDINGS.iter().map(|key| entry(app.keys().in_short(key.action), key.help, 8)).collect();
     let legend = LEGEND.iter().map(|(unicode, ascii, text)| (theme.pick(unicode, ascii), *text));
     let marks = [
         (theme.pick("│", "|"), "most that the wire carries"),

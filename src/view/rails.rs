@@ -12,6 +12,7 @@ use crate::app::{App, Focus};
 use crate::ceilings::Ceilings;
 use crate::rules::Severity;
 use crate::timeline::HostTimeline;
+pub use legs::rates as leg_rates;
 use lines::{Legs, Line};
 use probes::model::{Rail, RailId, Topology};
 use ratatui::Frame;

@@ -172,7 +172,7 @@ mod tests {
 
     fn row(app: &App, width: u16) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, 24)).unwrap();
-        terminal.draw(|frame| draw(app, frame)).unwrap();
+        terminal.draw(|frame| _ = draw(app, frame)).unwrap();
         let buffer = terminal.backend().buffer();
         (0..width).map(|x| buffer[(x, 22)].symbol()).collect()
     }
@@ -189,7 +189,7 @@ mod tests {
     fn without_colours_there_are_none_on_it() {
         let app = replay(Theme { colours: Colours::None, symbols: Symbols::Unicode });
         let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
-        terminal.draw(|frame| draw(&app, frame)).unwrap();
+        terminal.draw(|frame| _ = draw(&app, frame)).unwrap();
         let buffer = terminal.backend().buffer();
         assert!((0..80).all(|x| buffer[(x, 22)].fg == Color::Reset));
     }
@@ -218,7 +218,7 @@ mod tests {
         }
         app.update(Msg::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE)));
         let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
-        terminal.draw(|frame| draw(&app, frame)).unwrap();
+        terminal.draw(|frame| _ = draw(&app, frame)).unwrap();
         let screen = terminal.backend().to_string();
         assert!(screen.contains("HELD at 0:05.0, 7s behind"), "{screen}");
         assert!(screen.contains("space to live"), "{screen}");

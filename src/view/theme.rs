@@ -1,7 +1,9 @@
 //! Colours and characters. Colour never says anything alone: a word or a sign always stands beside it.
 
 use crate::rules::Severity;
+use clap::ValueEnum;
 use ratatui::style::{Color, Modifier, Style};
+use serde::Deserialize;
 use widgets::Symbols;
 
 /// What a terminal can show.
@@ -14,13 +16,66 @@ pub struct Theme {
 }
 
 /// Whether colours are used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Colours {
     /// The terminal's own sixteen, so that its theme holds.
     #[default]
     Terminal,
+    /// Light on dark; people who see no red or no green tell all of them apart.
+    Dark,
+    /// The same, dark on light.
+    Light,
     /// None; bold and reversed only.
     None,
+}
+
+impl Colours {
+    /// The one that the colours key goes to.
+    #[must_use]
+    pub fn next(self) -> Self {
+        match self {
+            Self::Terminal => Self::Dark,
+            Self::Dark => Self::Light,
+            Self::Light => Self::None,
+            Self::None => Self::Terminal,
+        }
+    }
+
+    /// As the config file names it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Terminal => "terminal",
+            Self::Dark => "dark",
+            Self::Light => "light",
+            Self::None => "none",
+        }
+    }
+}
+
+/// What a colour stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Good,
+    Mark,
+    Info,
+    Warning,
+    Error,
+}
+
+impl Role {
+    /// The terminal's own, that of the dark theme and of the light one: blue and orange with their neighbours, after
+    /// Okabe and Ito, as far from the ground as text has to be.
+    fn colours(self) -> [Color; 3] {
+        match self {
+            Self::Good => [Color::Green, Color::Rgb(86, 180, 233), Color::Rgb(0, 98, 155)],
+            Self::Mark => [Color::Cyan, Color::Rgb(245, 240, 220), Color::Rgb(60, 60, 60)],
+            Self::Info => [Color::Cyan, Color::Rgb(64, 200, 165), Color::Rgb(0, 110, 80)],
+            Self::Warning => [Color::Yellow, Color::Rgb(240, 178, 50), Color::Rgb(150, 86, 0)],
+            Self::Error => [Color::Red, Color::Rgb(255, 120, 90), Color::Rgb(178, 24, 24)],
+        }
+    }
 }
 
 impl Theme {
@@ -41,10 +96,23 @@ impl Theme {
         }
     }
 
-    fn colour(self, style: Style, colour: Color) -> Style {
+    fn colour(self, style: Style, role: Role) -> Style {
+        let [terminal, dark, light] = role.colours();
         match self.colours {
-            Colours::Terminal => style.fg(colour),
+            Colours::Terminal => style.fg(terminal),
+            Colours::Dark => style.fg(dark),
+            Colours::Light => style.fg(light),
             Colours::None => style,
+        }
+    }
+
+    /// Colours of ordinary text and of the ground, where they are not the terminal's own.
+    #[must_use]
+    pub fn ground(self) -> Option<(Color, Color)> {
+        match self.colours {
+            Colours::Dark => Some((Color::Rgb(216, 220, 226), Color::Rgb(18, 22, 28))),
+            Colours::Light => Some((Color::Rgb(32, 36, 42), Color::Rgb(250, 250, 247))),
+            Colours::Terminal | Colours::None => None,
         }
     }
 
@@ -63,41 +131,45 @@ impl Theme {
     /// Text that matters less.
     #[must_use]
     pub fn dim(self) -> Style {
-        // not the terminal's dark grey: some palettes make that the background
-        Style::new().add_modifier(Modifier::DIM)
+        match self.colours {
+            Colours::Dark => Style::new().fg(Color::Rgb(140, 148, 158)),
+            Colours::Light => Style::new().fg(Color::Rgb(96, 102, 110)),
+            // not the terminal's dark grey: some palettes make that the background
+            Colours::Terminal | Colours::None => Style::new().add_modifier(Modifier::DIM),
+        }
     }
 
     /// A bar of a rail about which nothing bad was found.
     #[must_use]
     pub fn good(self) -> Style {
-        self.colour(Style::new(), Color::Green)
+        self.colour(Style::new(), Role::Good)
     }
 
     /// A limit on a bar.
     #[must_use]
     pub fn mark(self) -> Style {
-        self.colour(Style::new().add_modifier(Modifier::BOLD), Color::Cyan)
+        self.colour(Style::new().add_modifier(Modifier::BOLD), Role::Mark)
     }
 
     /// A word on a ground of its own, such as `SIMULATED`.
     #[must_use]
     pub fn sign(self) -> Style {
-        self.colour(Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED), Color::Cyan)
+        self.colour(Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED), Role::Info)
     }
 
     /// The recording sign.
     #[must_use]
     pub fn recording(self) -> Style {
-        self.colour(Style::new().add_modifier(Modifier::BOLD), Color::Red)
+        self.colour(Style::new().add_modifier(Modifier::BOLD), Role::Error)
     }
 
     /// A word or bar as bad as this.
     #[must_use]
     pub fn severity(self, severity: Severity) -> Style {
         match severity {
-            Severity::Info => self.colour(Style::new(), Color::Cyan),
-            Severity::Warning => self.colour(Style::new().add_modifier(Modifier::BOLD), Color::Yellow),
-            Severity::Error => self.colour(Style::new().add_modifier(Modifier::BOLD), Color::Red),
+            Severity::Info => self.colour(Style::new(), Role::Info),
+            Severity::Warning => self.colour(Style::new().add_modifier(Modifier::BOLD), Role::Warning),
+            Severity::Error => self.colour(Style::new().add_modifier(Modifier::BOLD), Role::Error),
         }
     }
 

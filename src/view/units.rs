@@ -1,14 +1,20 @@
 //! Numbers become text here and nowhere else on the screen.
 
+use serde::Deserialize;
+use std::str::FromStr;
+
 /// Unit that rates are shown in. Rates themselves are always held in GB/s, 10^9 bytes per second.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum RateUnit {
     /// 10^9 bytes per second.
     #[default]
+    #[serde(rename = "GB/s")]
     GigabytesPerS,
     /// 10^9 bits per second.
+    #[serde(rename = "Gb/s")]
     GigabitsPerS,
     /// 2^30 bytes per second.
+    #[serde(rename = "GiB/s")]
     GibibytesPerS,
 }
 
@@ -33,6 +39,9 @@ impl RateUnit {
         }
     }
 
+    /// Every unit, in the order of the units key.
+    const ALL: [Self; 3] = [Self::GigabytesPerS, Self::GigabitsPerS, Self::GibibytesPerS];
+
     /// The number without its unit: `48.7`, `389.6`; a trickle is `<0.01`, never 0.
     #[must_use]
     pub fn text(self, gb_per_s: f64) -> String {
@@ -50,6 +59,15 @@ impl RateUnit {
         } else {
             format!("{number:.1}")
         }
+    }
+}
+
+impl FromStr for RateUnit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bad = || format!("`{text}` is no unit of rates; write GB/s, Gb/s or GiB/s");
+        Self::ALL.into_iter().find(|unit| unit.word() == text).ok_or_else(bad)
     }
 }
 

@@ -9,17 +9,26 @@
 //! | [`Trend`] | a small graph, one cell a value, that shows where there was none |
 //! | [`Scrubber`] | where one is in a length of time, and where in it something happened |
 //! | [`FindingList`] | what was found, worst first, each with what to do |
+//! | [`Edge`] | a frame, line by line, so that what is in it can scroll |
+//! | [`branches`] | the lines before the rows of a tree |
+//! | [`Svg`] | the whole screen as a picture |
 
 mod finding_list;
+mod panel;
 mod rail_bar;
 mod scrubber;
+mod svg;
 mod symbols;
+mod tree;
 mod trend;
 mod wrap;
 
 pub use finding_list::{FindingItem, FindingList};
+pub use panel::Edge;
 pub use rail_bar::{Mark, RailBar};
 pub use scrubber::{Level, ScrubCell, Scrubber, Tick};
+pub use svg::{Rgb, Svg};
 pub use symbols::Symbols;
+pub use tree::branches;
 pub use trend::Trend;
 pub use wrap::{clip, width, wrap};

@@ -75,6 +75,22 @@ impl Symbols {
         }
     }
 
+    /// Before a row of a tree: one that others follow, the last one, and a line that goes on beside deeper rows.
+    pub(crate) fn branches(self) -> [char; 3] {
+        match self {
+            Self::Unicode => ['├', '└', '│'],
+            Self::Ascii => ['|', '`', '|'],
+        }
+    }
+
+    /// A frame: side, across, upper corners, lower corners.
+    pub(crate) fn frame(self) -> [char; 6] {
+        match self {
+            Self::Unicode => ['│', '─', '┌', '┐', '└', '┘'],
+            Self::Ascii => ['|', '-', '+', '+', '+', '+'],
+        }
+    }
+
     /// Before an advice.
     pub(crate) fn advice(self) -> &'static str {
         match self {

@@ -2,7 +2,8 @@
 
 use super::packed::Packed;
 use crate::ceilings;
-use crate::report::rails::{address, model};
+pub(crate) use crate::report::rails::address;
+use crate::report::rails::model;
 use crate::report::text::wrap::Wrapped;
 use probes::model::{
     Bond, CpuSet, Gid, GidType, Hop, Interrupts, Lag, Leg, LinkErrors, LinkLayer, PciePath, Rail,
@@ -37,7 +38,7 @@ fn part(f: &mut Formatter<'_>, label: &str, text: &str) -> fmt::Result {
     line(f, &format!("    {label:<6}"), text)
 }
 
-fn heading(rail: &Rail) -> Vec<String> {
+pub(crate) fn heading(rail: &Rail) -> Vec<String> {
     let word = |text: &Option<String>, what: &str| text.clone().unwrap_or_else(|| format!("{what} unknown"));
     let rate = match (rail.line_gbit_per_s, rail.is_active()) {
         (Some(line), _) => format!("{} Gb/s", (line * 100.0).round() / 100.0),
@@ -83,7 +84,7 @@ fn infiniband(rail: &Rail) -> String {
     text
 }
 
-fn chosen_gid(rail: &Rail) -> String {
+pub(crate) fn chosen_gid(rail: &Rail) -> String {
     let Some(choice) = &rail.gid else {
         if rail.link_layer.is_none() {
             return "unknown".to_owned();
@@ -148,7 +149,7 @@ fn pcie(f: &mut Formatter<'_>, path: &PciePath) -> fmt::Result {
 }
 
 /// `0000:41:00.0: PCIe errors since boot: 3 BadTLP (correctable)`.
-fn of_errors(errors: &LinkErrors) -> String {
+pub(crate) fn of_errors(errors: &LinkErrors) -> String {
     let words: Vec<String> =
         [(&errors.correctable, "correctable"), (&errors.nonfatal, "NOT corrected"), (&errors.fatal, "FATAL")]
             .into_iter()
@@ -158,7 +159,7 @@ fn of_errors(errors: &LinkErrors) -> String {
 }
 
 /// Speed and width in use.
-pub(super) fn link_now(hop: &Hop) -> String {
+pub(crate) fn link_now(hop: &Hop) -> String {
     match (hop.current_gt_per_s, hop.current_width, hop.raw_gb_per_s) {
         (None, None, Some(_)) => "speed and width not told apart".to_owned(),
         (gt_per_s, width, _) => link(gt_per_s, width),
@@ -166,12 +167,23 @@ pub(super) fn link_now(hop: &Hop) -> String {
 }
 
 /// What both ends can do together; `None` where it is unknown, or what they do.
-pub(super) fn link_at_most(hop: &Hop) -> Option<String> {
+pub(crate) fn link_at_most(hop: &Hop) -> Option<String> {
     let (rate, width) = (hop.max_gt_per_s?, hop.max_width?);
     let rate = hop.upstream_max_gt_per_s.map_or(rate, |above| above.min(rate));
     let width = hop.upstream_max_width.map_or(width, |above| above.min(width));
     let most = (Some(rate), Some(width));
     (most != (hop.current_gt_per_s, hop.current_width)).then(|| link(most.0, most.1))
+}
+
+/// Whether it runs below what both of its ends can do.
+pub(crate) fn is_below_both_ends(hop: &Hop) -> bool {
+    let below = |now: Option<f64>, lower: Option<f64>, upper: Option<f64>| {
+        let most = lower.map(|lower| upper.map_or(lower, |upper| upper.min(lower)));
+        matches!((now, most), (Some(now), Some(most)) if now < most)
+    };
+    let lanes = |lanes: Option<u32>| lanes.map(f64::from);
+    below(hop.current_gt_per_s, hop.max_gt_per_s, hop.upstream_max_gt_per_s)
+        || below(lanes(hop.current_width), lanes(hop.max_width), lanes(hop.upstream_max_width))
 }
 
 fn link(gt_per_s: Option<f64>, width: Option<u32>) -> String {
@@ -184,7 +196,7 @@ fn link(gt_per_s: Option<f64>, width: Option<u32>) -> String {
 }
 
 /// What the ends of a hop could do, where that is not what they do.
-fn not_all_it_could(hop: &Hop, own: bool) -> Option<String> {
+pub(crate) fn not_all_it_could(hop: &Hop, own: bool) -> Option<String> {
     let now = (hop.current_gt_per_s, hop.current_width);
     let lower = (hop.max_gt_per_s, hop.max_width);
     let upper = (hop.upstream_max_gt_per_s, hop.upstream_max_width);
@@ -206,7 +218,7 @@ fn not_all_it_could(hop: &Hop, own: bool) -> Option<String> {
     })
 }
 
-fn card(rail: &Rail) -> Vec<String> {
+pub(crate) fn card(rail: &Rail) -> Vec<String> {
     let or_unknown = |what: &str, value: &Option<String>| {
         value.as_ref().map_or_else(|| format!("{what} unknown"), |value| format!("{what} {value}"))
     };
@@ -235,7 +247,7 @@ fn card(rail: &Rail) -> Vec<String> {
     [first, second].into_iter().filter(|parts| !parts.is_empty()).map(|parts| parts.join(", ")).collect()
 }
 
-fn of_interrupts(interrupts: &Interrupts, local: Option<&CpuSet>) -> String {
+pub(crate) fn of_interrupts(interrupts: &Interrupts, local: Option<&CpuSet>) -> String {
     let set = |cpus: &Option<CpuSet>| cpus.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string);
     let Interrupts { count, allowed, effective } = interrupts;
     let far = match (effective, local) {
@@ -264,7 +276,7 @@ fn of_bond(f: &mut Formatter<'_>, bond: &Bond) -> fmt::Result {
     bond.lag.as_ref().map_or(Ok(()), |lag| part(f, "", &of_lag(lag)))
 }
 
-fn of_lag(lag: &Lag) -> String {
+pub(crate) fn of_lag(lag: &Lag) -> String {
     let mut parts = vec![format!("LAG in firmware {}", lag.state.as_deref().unwrap_or("unknown"))];
     parts.extend(lag.kind.clone());
     if !lag.mapping.is_empty() {
@@ -278,7 +290,7 @@ fn of_lag(lag: &Lag) -> String {
     parts.join(", ")
 }
 
-fn of_leg(leg: &Leg) -> String {
+pub(crate) fn of_leg(leg: &Leg) -> String {
     let speed = leg.speed_gbit_per_s.map_or("speed unknown".to_owned(), |speed| format!("{speed} Gb/s"));
     let link = match leg.link_up {
         Some(true) => "link up",

@@ -155,7 +155,7 @@ fn pauses(name: &str, direction: &str) -> bool {
 
 /// Errors that reach packets: what FEC corrected is ordinary life on fast links (`rx_corrected_bits_phy`,
 /// `rx_err_lane_N_phy`), what it could not correct is not.
-pub(super) fn is_damage(name: &str) -> bool {
+pub(crate) fn is_damage(name: &str) -> bool {
     match name.split_once('/') {
         Some(("port", name)) => {
             matches!(

@@ -72,7 +72,7 @@ impl Rails<'_> {
 }
 
 /// The legs' rates as they were read last.
-pub(super) fn rates(host: &HostTimeline, id: RailId) -> Option<&[LegRates]> {
+pub fn rates(host: &HostTimeline, id: RailId) -> Option<&[LegRates]> {
     host.intervals()
         .rev()
         .filter_map(|interval| interval.rails.get(id.0))

@@ -208,6 +208,10 @@ pub struct RecordArgs {
     /// End before the file is larger than this: 500K, 200M, 2G
     #[arg(long, value_name = "SIZE", value_parser = crate::settings::file_bytes)]
     pub max_size: Option<u64>,
+    /// Write what may be passed on, as `mask` makes it: hosts, addresses, GUIDs, processes and marks replaced. Until it ends,
+    /// FILE.unmasked holds the session as it is
+    #[arg(long)]
+    pub mask: bool,
     /// Flags that most commands share.
     #[command(flatten)]
     pub common: Common,

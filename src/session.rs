@@ -30,7 +30,7 @@ pub use drawn::Drawn;
 pub use gentle::Gentle;
 pub use live::Live;
 pub use marks::{Marked, Marks};
-pub use masked::{MaskedCopy, masked_copy};
+pub use masked::{MaskedCopy, masked_copy, masked_copy_below};
 pub use only::{Only, only};
 pub use open::{DEFAULT_EVERY, look, node, open, open_stoppable, tree};
 pub use part::Part;

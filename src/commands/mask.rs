@@ -25,9 +25,7 @@ pub fn run(args: &MaskArgs) -> anyhow::Result<ExitCode> {
 
 fn as_text(args: &MaskArgs, copy: &MaskedCopy) -> String {
     let file = args.output.display();
-    let masked: Vec<String> =
-        copy.masked.values.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-    let masked = if masked.is_empty() { "nothing that names anybody".to_owned() } else { masked.join(", ") };
+    let masked = copy.in_words();
     format!(
         "{file}: {} frames, {} bytes; masked: {masked}\nlook into it before you pass it on: zstdcat {file} | less",
         copy.frames, copy.bytes

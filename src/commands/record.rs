@@ -4,11 +4,13 @@ use super::headless;
 use super::signals::{end_on_signals, outlive_file_size_limit};
 use crate::cli::RecordArgs;
 use crate::printable::{Printable, tell};
-use crate::session::{self, FrameSource, Recorded, RecordingStatus, Stop};
-use anyhow::ensure;
+use crate::session::{self, FrameSource, MaskedCopy, Recorded, RecordingStatus, Stop};
+use anyhow::{Context, ensure};
 use probes::model::Session;
 use serde_json::json;
+use std::fmt::{self, Display, Formatter};
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Runs the command. Ctrl-C, SIGTERM and `--for` end it, and the file is whole.
@@ -22,14 +24,18 @@ pub fn run(args: RecordArgs) -> anyhow::Result<ExitCode> {
     let stop = Stop::new();
     let source = session::open_stoppable(&common, None, stop.clone())?;
     outlive_file_size_limit();
-    let recorded = Recorded::create_below(source, &args.file, args.max_size.unwrap_or(u64::MAX))?;
+    let most_bytes = args.max_size.unwrap_or(u64::MAX);
+    let into = if args.mask { unmasked(&args.file)? } else { args.file.clone() };
+    let recorded = Recorded::create_below(source, &into, most_bytes)?;
     let status = recorded.status();
     // the terminal may be gone; the recording goes on
-    tell(opening(&recorded.session(), &status));
+    tell(opening(&recorded.session(), &status, args.mask.then_some(&args.file)));
     end_on_signals(stop)?;
     let played = play(recorded, &status);
     headless::tell_trouble(Some(&status));
-    let summary = if common.json { as_json(&status).to_string() } else { closing(&status) };
+    let copy = if args.mask { Some(masked(&into, &args.file, most_bytes)?) } else { None };
+    let done = Done { file: &args.file, status: &status, copy: copy.as_ref() };
+    let summary = if common.json { done.as_json().to_string() } else { done.to_string() };
     let _ = writeln!(std::io::stdout(), "{}", Printable(summary));
     played?;
     Ok(if status.trouble().is_some() { ExitCode::from(2) } else { ExitCode::SUCCESS })
@@ -41,7 +47,27 @@ fn play(mut source: impl FrameSource, status: &RecordingStatus) -> anyhow::Resul
     Ok(())
 }
 
-fn opening(session: &Session, status: &RecordingStatus) -> String {
+/// Where the session stands until it is masked.
+fn unmasked(file: &Path) -> anyhow::Result<PathBuf> {
+    ensure!(!file.exists(), "{}: exists already; choose another name, or remove it first", file.display());
+    let mut name = file.as_os_str().to_owned();
+    name.push(".unmasked");
+    Ok(name.into())
+}
+
+/// Makes the masked file, and takes the other away.
+fn masked(from: &Path, to: &Path, most_bytes: u64) -> anyhow::Result<MaskedCopy> {
+    let copy = session::masked_copy_below(from, to, most_bytes).with_context(|| {
+        let (from, to) = (from.display(), to.display());
+        format!("not masked; {from} holds the session as it is, and `railscope mask {from} -o {to}` masks it")
+    })?;
+    std::fs::remove_file(from).with_context(|| {
+        format!("{} is masked, and {} still tells whose it is", to.display(), from.display())
+    })?;
+    Ok(copy)
+}
+
+fn opening(session: &Session, status: &RecordingStatus, masked: Option<&PathBuf>) -> String {
     let topology = session.topology();
     let host = topology.host.hostname.as_deref().unwrap_or("this host");
     let rails = match topology.rails.len() {
@@ -49,31 +75,58 @@ fn opening(session: &Session, status: &RecordingStatus) -> String {
         n => format!("{n} rails"),
     };
     let every_ms = session.interval_ns as f64 / 1e6;
+    let then = masked.map_or(String::new(), |file| format!(" and masks it into {}", file.display()));
     format!(
-        "recording {rails} of {host} every {every_ms} ms into {}; Ctrl-C ends it",
+        "recording {rails} of {host} every {every_ms} ms into {}; Ctrl-C ends it{then}",
         status.path().display()
     )
 }
 
-fn closing(status: &RecordingStatus) -> String {
-    let file = status.path().display();
-    let frames = match status.frames() {
-        1 => "1 frame".to_owned(),
-        n => format!("{n} frames"),
-    };
-    let full = if status.is_full() { ", as large as --max-size lets it be" } else { "" };
-    format!("{file}: {frames}, {} bytes{full}; look at it with: railscope replay {file}", status.bytes())
+/// What was recorded, and what became of it.
+struct Done<'a> {
+    file: &'a Path,
+    status: &'a RecordingStatus,
+    copy: Option<&'a MaskedCopy>,
 }
 
-fn as_json(status: &RecordingStatus) -> serde_json::Value {
-    json!({
-        "schema": "railscope.recording/1",
-        "generated_by": crate::GENERATED_BY,
-        // JSON has no other bytes than Unicode
-        "file": status.path().to_string_lossy(),
-        "frames": status.frames(),
-        "bytes": status.bytes(),
-        "full": status.is_full(),
-        "trouble": status.trouble(),
-    })
+impl Done<'_> {
+    fn frames(&self) -> u64 {
+        self.copy.map_or(self.status.frames(), |copy| copy.frames)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.copy.map_or(self.status.bytes(), |copy| copy.bytes)
+    }
+
+    fn as_json(&self) -> serde_json::Value {
+        json!({
+            "schema": "railscope.recording/1",
+            "generated_by": crate::GENERATED_BY,
+            // JSON has no other bytes than Unicode
+            "file": self.file.to_string_lossy(),
+            "frames": self.frames(),
+            "bytes": self.bytes(),
+            "full": self.status.is_full(),
+            "trouble": self.status.trouble(),
+            "masked": self.copy.map(|copy| &copy.masked.values),
+        })
+    }
+}
+
+impl Display for Done<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let file = self.file.display();
+        let frames = match self.frames() {
+            1 => "1 frame".to_owned(),
+            n => format!("{n} frames"),
+        };
+        write!(f, "{file}: {frames}, {} bytes", self.bytes())?;
+        if self.status.is_full() {
+            f.write_str(", as large as --max-size lets it be")?;
+        }
+        if let Some(copy) = self.copy {
+            write!(f, "; masked: {}", copy.in_words())?;
+        }
+        write!(f, "; look at it with: railscope replay {file}")
+    }
 }

@@ -20,6 +20,16 @@ pub struct MaskedCopy {
     pub warning: Option<String>,
 }
 
+impl MaskedCopy {
+    /// How much of what was replaced: `8 GUIDs, 1 host names`.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let masked: Vec<String> =
+            self.masked.values.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        if masked.is_empty() { "nothing that names anybody".to_owned() } else { masked.join(", ") }
+    }
+}
+
 /// Writes a masked copy of the recording at `from` into a new file.
 ///
 /// It is read twice: what is an address anywhere in it is one everywhere.
@@ -28,6 +38,15 @@ pub struct MaskedCopy {
 ///
 /// The recording cannot be read, or the copy exists already or cannot be written; then none is left behind.
 pub fn masked_copy(from: &Path, to: &Path) -> Result<MaskedCopy, SourceError> {
+    masked_copy_below(from, to, u64::MAX)
+}
+
+/// The same into a file that is never larger than `most_bytes`; frames that would make it so are left out.
+///
+/// # Errors
+///
+/// As for [`masked_copy`].
+pub fn masked_copy_below(from: &Path, to: &Path, most_bytes: u64) -> Result<MaskedCopy, SourceError> {
     let mut replay = Replay::open(from)?;
     let session = replay.session();
     let mut parts = Parts::new(Masker::of(session.hosts.iter().map(|host| &**host)));
@@ -39,7 +58,8 @@ pub fn masked_copy(from: &Path, to: &Path) -> Result<MaskedCopy, SourceError> {
     let mut parts = Parts::new(parts.masker.with_key());
     let mut replay = Replay::open(from)?;
     let mut writer = Writer::create(to, Arc::new(parts.session(&session)))?;
-    let written = write(&mut replay, &mut parts, &mut writer, to);
+    writer.limit(most_bytes);
+    let written = write(&mut replay, &mut parts, &mut writer, to, most_bytes);
     if written.is_err() {
         // half a copy would pass for a whole one
         let _ = std::fs::remove_file(to);
@@ -47,18 +67,35 @@ pub fn masked_copy(from: &Path, to: &Path) -> Result<MaskedCopy, SourceError> {
     Ok(MaskedCopy { frames: written?, bytes: writer.bytes(), masked: parts.masker.masked(), warning })
 }
 
-fn write(replay: &mut Replay, parts: &mut Parts, writer: &mut Writer, to: &Path) -> Result<u64, SourceError> {
-    let lost = |lost: super::writer::Lost| SourceError::File {
-        path: to.display().to_string(),
-        reason: super::cannot_write(&lost.cause),
-    };
+/// How many frames were written.
+fn write(
+    replay: &mut Replay,
+    parts: &mut Parts,
+    writer: &mut Writer,
+    to: &Path,
+    most_bytes: u64,
+) -> Result<u64, SourceError> {
     let mut frames = 0;
+    let mut left_out = 0;
+    let mut judge = |written: Result<(), super::writer::Lost>| match written {
+        Ok(()) => Ok(true),
+        Err(lost) if lost.cause.kind() == std::io::ErrorKind::FileTooLarge && most_bytes < u64::MAX => {
+            left_out += lost.frames;
+            Ok(false)
+        }
+        Err(lost) => Err(SourceError::File {
+            path: to.display().to_string(),
+            reason: super::cannot_write(&lost.cause),
+        }),
+    };
     while let Some(frame) = replay.next_frame()? {
         frames += 1;
-        writer.push(&Arc::new(parts.frame(frame))).map_err(lost)?;
+        if !judge(writer.push(&Arc::new(parts.frame(frame))))? {
+            break;
+        }
     }
-    writer.finish().map_err(lost)?;
-    Ok(frames)
+    judge(writer.finish())?;
+    Ok(frames - left_out)
 }
 
 /// The parts of a session that name something. Most frames share them with the frame before.

@@ -3,7 +3,7 @@
 use super::table::Table;
 use super::words::{self, Context, Names};
 use super::{MOST_KEYS, Masked};
-use crate::model::{Failure, Load, Process, Rank, Topology};
+use crate::model::{Failure, Host, Load, Process, Rail, Rank, Topology};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -27,10 +27,8 @@ impl Masker {
     #[must_use]
     pub fn of<'a>(hosts: impl IntoIterator<Item = &'a Topology>) -> Self {
         let names = |(at, topology): (usize, &Topology)| {
-            let rails = topology.rails.iter();
-            let devices = rails.flat_map(|rail| [Some(rail.device.clone()), rail.netdev.clone()]).flatten();
-            let devices: Vec<String> = devices.collect();
-            Names::of_session(topology.host.hostname.as_deref().unwrap_or_default(), &devices, at > 0)
+            let name = topology.host.hostname.as_deref().unwrap_or_default();
+            Names::of_session(name, &other_words(topology), at > 0)
         };
         let hosts = hosts.into_iter().enumerate().map(names).collect();
         Self { table: Table::collecting(), hosts, named: Vec::new() }
@@ -118,7 +116,8 @@ impl Masker {
     }
 
     fn text(&mut self, text: &str, key: &str) -> String {
-        if key == "hostname" {
+        let is_host = self.hosts.iter().any(|names| names.is_host(text));
+        if key == "hostname" || (is_host && SENTENCES.contains(&key)) {
             return self.hosts.iter().fold(text.to_owned(), |text, names| names.replace_certainly(&text));
         }
         let is_sentence = SENTENCES.contains(&key);
@@ -138,6 +137,38 @@ impl Masker {
         }
         masked
     }
+}
+
+/// What names something else than the host: if the host is called so as well, the word is nobody's secret.
+fn other_words(topology: &Topology) -> Vec<String> {
+    let Host { hostname, kernel, os, cpu_model, rdma_core, ofed, iommu, .. } = &topology.host;
+    let of_rail = |rail: &Rail| {
+        let bond = rail.bond.as_ref();
+        let legs = bond.into_iter().flat_map(|bond| bond.legs.iter().map(|leg| leg.netdev.clone()));
+        let of_bond = bond.into_iter().flat_map(|bond| {
+            [
+                Some(bond.netdev.clone()),
+                bond.mode.clone(),
+                bond.xmit_hash_policy.clone(),
+                bond.lag_port_select.clone(),
+            ]
+        });
+        let own =
+            [&rail.netdev, &rail.driver, &rail.node_type, &rail.board_id, &rail.state, &rail.phys_state];
+        let own = own.into_iter().cloned().chain(of_bond).flatten();
+        let named = rail.gids.iter().filter_map(|gid| gid.netdev.clone());
+        own.chain(legs)
+            .chain(named)
+            .chain(rail.counters.clone())
+            .chain([rail.device.clone()])
+            .collect::<Vec<_>>()
+    };
+    let of_gpus = topology.gpus.iter().flat_map(|gpu| [gpu.model.clone(), gpu.driver.clone()]).flatten();
+    // who builds kernels may name them after the host, which then has a number as a rule
+    let is_plain = hostname.as_ref().is_some_and(|name| !name.contains(|c: char| c.is_ascii_digit()));
+    let kernel = kernel.clone().filter(|_| is_plain);
+    let of_host = [os, cpu_model, rdma_core, ofed, iommu].into_iter().flatten().cloned();
+    of_host.chain(kernel).chain(of_gpus).chain(topology.rails.iter().flat_map(of_rail)).collect()
 }
 
 #[cfg(test)]
@@ -230,6 +261,30 @@ mod tests {
         let network = format!("{}.{}.{}.0/24", v4[0], v4[1], v4[2]);
         assert_eq!((v4[0], &rail.subnets[0].network), (10, &network), "an address stays in its subnet");
         assert_eq!(masker.masked().values["host names"], 1);
+    }
+
+    #[test]
+    fn a_host_called_like_a_driver_or_its_system_leaves_those_their_names() {
+        for name in ["core", "debian", "generic", "rxe", "ACTIVE"] {
+            let mut topology = topology();
+            topology.host = Host {
+                hostname: Some(name.into()),
+                os: Some("Debian GNU/Linux 12 (bookworm)".into()),
+                kernel: Some("6.8.0-45-generic".into()),
+                ..Host::default()
+            };
+            topology.rails[0].driver = Some(if name == "rxe" { "rdma_rxe" } else { "mlx5_core" }.into());
+            topology.rails[0].state = Some("ACTIVE".into());
+            topology.gaps[0].subject = name.into();
+            let shown = Masker::of([&topology]).with_key().topology(&topology);
+            assert_eq!(shown.host.hostname.as_deref(), Some("masked-host"));
+            assert_eq!((&shown.host.os, &shown.host.kernel), (&topology.host.os, &topology.host.kernel));
+            assert_eq!(
+                (&shown.rails[0].driver, &shown.rails[0].state),
+                (&topology.rails[0].driver, &topology.rails[0].state)
+            );
+            assert_eq!(shown.gaps[0].subject, "masked-host");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::super::{Capture, Entry};
 use super::forms::{self, Form, Id, is_hex};
 use super::table::Table;
+use std::borrow::Cow;
 use std::net::Ipv4Addr;
 use std::path::Path;
 
@@ -32,7 +33,8 @@ pub(super) struct Names {
     full: Option<String>,
     /// Up to the first point.
     short: Option<String>,
-    /// Whether the short name is a word that stands elsewhere in the tree's own paths (`node0`).
+    /// Whether the short name is a word that means something else too: a device (`node0`), a driver, the system's name
+    /// (`debian`). It is replaced only where it can be nothing but the host.
     is_common_word: bool,
     /// Whether it is the other host of a session.
     is_peer: bool,
@@ -45,11 +47,16 @@ impl Names {
         };
         let own = |path: &Path| path.starts_with("sys") && !path.starts_with("sys/fs/cgroup");
         let paths = capture.entries.keys().filter(|path| own(path)).map(|path| path.to_string_lossy());
-        Self::among(&String::from_utf8_lossy(text), paths)
+        // what system and processor are called
+        let told = ["etc/os-release", "usr/lib/os-release", "proc/cpuinfo"].into_iter().filter_map(|path| {
+            let Some(Entry::File(text)) = capture.entries.get(Path::new(path)) else { return None };
+            Some(String::from_utf8_lossy(text))
+        });
+        Self::among(&String::from_utf8_lossy(text), paths.chain(told))
     }
 
-    /// The names of a host whose tree has these paths.
-    fn among<'a>(full: &str, mut paths: impl Iterator<Item = std::borrow::Cow<'a, str>>) -> Self {
+    /// The names of a host of which these words tell that are no names of it: paths, devices, what its system is called.
+    fn among<'a>(full: &str, mut words: impl Iterator<Item = Cow<'a, str>>) -> Self {
         let full = full.trim().to_owned();
         let short = full.split('.').next().unwrap_or_default().to_owned();
         if short.is_empty() || matches!(short.as_str(), "localhost" | "(none)") {
@@ -57,14 +64,14 @@ impl Names {
         }
         let is_common_word = short.len() < 2
             || short.bytes().all(|byte| byte.is_ascii_digit())
-            || paths.any(|path| !places(&path, &short).is_empty());
+            || words.any(|text| !places(&text, &short).is_empty());
         Self { full: Some(full), short: Some(short), is_common_word, is_peer: false }
     }
 
-    /// The names of a session's host, among the names of its devices.
-    pub(super) fn of_session(full: &str, devices: &[String], is_peer: bool) -> Self {
-        let paths = devices.iter().map(|device| std::borrow::Cow::Borrowed(device.as_str()));
-        Self { is_peer, ..Self::among(full, paths) }
+    /// The names of a session's host, of which these words tell that are no names of it.
+    pub(super) fn of_session(full: &str, words: &[String], is_peer: bool) -> Self {
+        let words = words.iter().map(|word| Cow::Borrowed(word.as_str()));
+        Self { is_peer, ..Self::among(full, words) }
     }
 
     #[cfg(test)]
@@ -85,12 +92,9 @@ impl Names {
     /// Replaces the names wherever they stand as words of their own.
     pub(super) fn replace(&self, text: &str) -> String {
         let (Some(full), Some(short)) = (&self.full, &self.short) else { return text.to_owned() };
-        if self.is_common_word {
-            return text.to_owned();
-        }
         let (host, domain) = if self.is_peer { (PEER, PEER_DOMAIN) } else { (HOST, DOMAIN) };
         let text = if full == short { text.to_owned() } else { replaced(text, full, domain) };
-        replaced(&text, short, host)
+        if self.is_common_word { text } else { replaced(&text, short, host) }
     }
 
     /// Replaces the names in a text that is known to speak of the host.
@@ -454,5 +458,19 @@ mod tests {
         let common = names("node0");
         assert_eq!(rewrite("node0", Context::Text, &common, &mut table), "node0");
         assert_eq!(common.replace_certainly("node0"), "masked-host");
+    }
+
+    #[test]
+    fn a_host_called_like_its_system_leaves_the_system_its_name() {
+        let mut capture = Capture::default();
+        for (path, text) in [
+            ("proc/sys/kernel/hostname", "debian.acme.com\n"),
+            ("etc/os-release", "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n"),
+        ] {
+            capture.entries.insert(path.into(), Entry::File(text.into()));
+        }
+        let names = Names::of(&capture);
+        assert_eq!(names.replace("Debian GNU/Linux 12"), "Debian GNU/Linux 12");
+        assert_eq!(names.replace("from debian.acme.com"), "from masked-host.example");
     }
 }

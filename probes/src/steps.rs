@@ -103,6 +103,18 @@ impl Steps {
         self.steps.len()
     }
 
+    /// Whether a step tells anything else than what is counted, so that a look at the tree may find other facts.
+    #[must_use]
+    pub fn tells_facts(&self, step: usize) -> bool {
+        const COUNTED: [&str; 5] =
+            ["/counters/", "/hw_counters/", "/statistics/", "captured/ethtool-S/", "proc/"];
+        let is_fact = |path: &String| {
+            let path = path.as_str();
+            path != "captured/load.json" && COUNTED.iter().all(|part| !path.contains(part))
+        };
+        self.steps.get(step).is_some_and(|texts| texts.keys().any(is_fact))
+    }
+
     /// Lays the texts of one step over the tree; returns whether there is such a step.
     pub fn apply(&self, step: usize, root: &mut Root) -> bool {
         let Some(texts) = self.steps.get(step) else {
@@ -125,6 +137,17 @@ mod tests {
         let path = dir.path().join("steps.json");
         std::fs::write(&path, text).unwrap();
         Steps::read(&path).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn counters_and_loads_are_no_facts() {
+        let steps = steps(
+            r#"{"interval_s": 1, "steps": [
+                {"sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_data": "1\n", "captured/load.json": "{}"},
+                {"sys/class/infiniband/mlx5_0/ports/1/state": "1: DOWN\n"}]}"#,
+        )
+        .unwrap();
+        assert_eq!([0, 1, 2].map(|step| steps.tells_facts(step)), [false, true, false]);
     }
 
     #[test]

@@ -71,12 +71,12 @@ impl<W: Write> Csv<W> {
                 number(Some(row.until_s), 3),
                 number(Some(row.covered_s), 3),
                 text(Some(&name(rail))),
-                rail.numa_node.map_or_else(String::new, |node| node.to_string()),
+                row.numa_node.map_or_else(String::new, |node| node.to_string()),
                 number(row.rx_gb_per_s, 6),
                 number(row.tx_gb_per_s, 6),
                 number(row.load_gb_per_s, 6),
                 row.measured_gb_per_s.is_some().to_string(),
-                number(rail.line_gbit_per_s, 3),
+                number(row.line_gbit_per_s, 3),
                 number(row.ceiling.map(|(bound, _)| bound), 6),
                 text(row.ceiling.map(|(_, name)| name)),
             ];
@@ -120,8 +120,11 @@ fn text(value: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Csv, number, text};
-    use crate::report::means::MeanRow;
-    use crate::rules::testing::{bonded, session, two_sockets};
+    use crate::report::means::{MeanRow, Means};
+    use crate::rules::testing::{bonded, rail, session, two_sockets};
+    use crate::timeline::Timeline;
+    use probes::model::{Frame, RailFrame};
+    use std::sync::Arc;
 
     #[test]
     fn a_row_has_a_field_for_every_heading_and_unknown_is_empty() {
@@ -134,6 +137,8 @@ mod tests {
             rx_gb_per_s: Some(24.5),
             legs_gb_per_s: vec![[Some(24.0), None], [Some(0.5), None]],
             ceiling: Some((49.018_669, "line")),
+            numa_node: Some(0),
+            line_gbit_per_s: Some(400.0),
             ..MeanRow::default()
         };
         let mut out = Vec::new();
@@ -152,6 +157,39 @@ mod tests {
                 "",
             ]
         );
+    }
+
+    #[test]
+    fn a_row_has_the_facts_of_its_time_and_not_of_the_beginning() {
+        let first = two_sockets(vec![rail("mlx5_0")]);
+        let mut later = first.clone();
+        (later.rails[0].numa_node, later.rails[0].line_gbit_per_s) = (Some(1), Some(100.0));
+        let session = Arc::new(session(first));
+        let mut timeline = Timeline::new(session.clone());
+        let mut means = Means::of(1_000_000_000);
+        let mut rows = Vec::new();
+        for half in 0..=4_u64 {
+            timeline.push(Frame {
+                seq: half,
+                at_ns: half * 500_000_000,
+                rails: vec![RailFrame { rx_bytes: Some(half), ..RailFrame::default() }],
+                topology: (half == 3).then(|| Arc::new(later.clone())),
+                ..Frame::default()
+            });
+            rows.extend(means.take(&timeline));
+        }
+        rows.extend(means.end(&timeline));
+        let mut out = Vec::new();
+        let mut csv = Csv::begin(&mut out, &session).unwrap();
+        csv.rows(&session, &rows).unwrap();
+        csv.end().unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let facts = |line: &str| {
+            let fields: Vec<&str> = line.split(',').collect();
+            format!("{} {} {}", fields[4], fields[7], fields[12])
+        };
+        let facts: Vec<String> = text.lines().skip(1).map(facts).collect();
+        assert_eq!(facts, ["1 0 400", "2 1 100"]);
     }
 
     #[test]

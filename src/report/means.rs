@@ -5,7 +5,7 @@
 
 use super::CeilingsRow;
 use crate::timeline::{HostTimeline, Interval, LegSums, Quality, Sum, Timeline};
-use probes::model::Load;
+use probes::model::{Load, Rail, RailId};
 use std::sync::Arc;
 
 /// One rail over one stretch of time, a second unless told otherwise.
@@ -35,6 +35,10 @@ pub struct MeanRow {
     pub ceiling: Option<(f64, &'static str)>,
     /// The load by then.
     pub load: Option<Arc<Load>>,
+    /// NUMA node of the rail in this stretch; `None` unknown.
+    pub numa_node: Option<u32>,
+    /// Rate of its wire in this stretch, Gbit/s; `None` unknown, and while its port is not ACTIVE.
+    pub line_gbit_per_s: Option<f64>,
 }
 
 /// Folds a session into [`MeanRow`]s, a stretch at a time.
@@ -51,6 +55,8 @@ struct Stretch {
     covered_ns: u64,
     newest_ns: Option<u64>,
     load: Option<Arc<Load>>,
+    /// What of each rail a later look may find otherwise: NUMA node and line rate.
+    facts: Vec<(Option<u32>, Option<f64>)>,
     rails: Vec<Cell>,
 }
 
@@ -92,6 +98,11 @@ impl Means {
             }
             self.hosts[at].add(newest);
             self.hosts[at].load = host.shared_load();
+            let facts = |(id, rail): (RailId, &Rail)| {
+                let seen = host.last_seen(id, rail);
+                (seen.numa_node, seen.line_gbit_per_s)
+            };
+            self.hosts[at].facts = host.topology().rails_with_id().map(facts).collect();
         }
         rows
     }
@@ -134,6 +145,8 @@ impl Means {
                     .collect(),
                 ceiling: CeilingsRow::of(&seen.ceilings(id, &seen.last_seen(id, rail))).lowest(),
                 load: stretch.load.clone(),
+                numa_node: stretch.facts.get(id.0).and_then(|(node, _)| *node),
+                line_gbit_per_s: stretch.facts.get(id.0).and_then(|(_, line)| *line),
             })
             .collect()
     }

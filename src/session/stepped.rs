@@ -8,6 +8,7 @@ use probes::model::{Frame, Load, Session, Topology};
 use probes::processes::Watcher;
 use probes::root::Root;
 use probes::steps::Steps;
+use probes::survey::Again;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub struct Stepped {
     until_ns: Option<u64>,
     next: usize,
     load: Option<Arc<Load>>,
+    /// Looks at the tree again where a step tells more than what is counted.
+    again: Again,
     stop: Stop,
 }
 
@@ -43,6 +46,7 @@ impl Stepped {
             topology.gap("load", "host", reason);
         }
         Self {
+            again: Again::new(root.clone(), topology.clone()),
             session: header(topology, interval, None),
             root,
             sampler,
@@ -79,14 +83,19 @@ impl FrameSource for Stepped {
         if is_over || self.stop.is_stopped() {
             return Ok(None);
         }
+        let mut topology = None;
         if let Some(steps) = &self.steps {
             steps.apply(self.next, &mut self.root);
+            // the first step was in force when the survey looked
+            if self.next > 0 && steps.tells_facts(self.next) {
+                topology = self.again.look_in(&self.root).map(Arc::new);
+            }
         }
         self.next += 1;
         let mut rails = self.sampler.bytes(&self.root, |_| true);
         self.sampler.further(&self.root, &mut rails);
         let processes = self.watcher.look(&self.root, at_ns).map(Arc::new);
-        Ok(Some(Frame { seq, at_ns, rails, processes, load: self.load(), ..Frame::default() }))
+        Ok(Some(Frame { seq, at_ns, rails, processes, topology, load: self.load(), ..Frame::default() }))
     }
 }
 

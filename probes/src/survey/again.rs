@@ -59,6 +59,12 @@ impl Again {
         })
     }
 
+    /// The same at a tree that is another one by now, as steps make it.
+    pub fn look_in(&mut self, root: &Root) -> Option<Topology> {
+        self.root.clone_from(root);
+        self.look()
+    }
+
     fn survey(&self) -> Topology {
         let Topology { host, numa, gpus, drawn_by, .. } = self.known.clone();
         let mut now = Topology { host, numa, gpus, drawn_by, ..Topology::default() };

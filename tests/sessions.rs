@@ -83,6 +83,40 @@ fn a_copied_tree_is_recorded_and_the_file_is_named() {
     assert_eq!(refused.status.code(), Some(2));
 }
 
+#[test]
+fn a_recording_is_masked_when_it_ends_and_nothing_else_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let tree = folder.path().join("tree");
+    let device = tree.join("sys/class/infiniband/mlx5_0");
+    for (file, text) in [
+        ("ports/1/state", "4: ACTIVE"),
+        ("ports/1/counters/port_rcv_data", "1000"),
+        ("ports/1/gids/0", "0000:0000:0000:0000:0000:ffff:0a4d:0201"),
+        ("ports/1/gid_attrs/types/0", "RoCE v2"),
+        ("sys_image_guid", "b859:9f03:00a7:1234"),
+        ("../../../../proc/sys/kernel/hostname", "gpu17"),
+    ] {
+        let file = device.join(file);
+        std::fs::create_dir_all(&device).unwrap();
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, format!("{text}\n")).unwrap();
+    }
+    let file = folder.path().join("share.rsz");
+    let said = stdout(&["record", text(&file), "--mask", "--root", text(&tree)]);
+    assert!(said.contains("1 frame") && said.contains("masked: 1 GUIDs, 1 IP addresses"), "{said}");
+    let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 2, "the tree and the recording: {names:?}");
+    let lines = zstd::decode_all(std::fs::File::open(&file).unwrap()).unwrap();
+    let lines = String::from_utf8(lines).unwrap();
+    for secret in ["gpu17", "a7:1234", "10.77.2", "a4d"] {
+        assert!(!lines.contains(secret), "{secret}: {lines}");
+    }
+    assert_eq!(Replay::open(&file).unwrap().warning(), None);
+    let again = railscope(&["record", text(&file), "--mask", "--root", text(&tree)]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("exists already"));
+}
+
 /// A demo on a terminal of its own that records in real time.
 struct Demo {
     file: PathBuf,
@@ -114,15 +148,22 @@ impl Demo {
         }
     }
 
-    /// Sends the signal, and waits until the program is gone.
-    fn end(mut self, signal: &str) {
+    /// Sends the signal, and waits until the program is gone: its exit code, and what it drew after that.
+    fn end(mut self, signal: &str) -> (u32, String) {
         let pid = self.child.process_id().unwrap().to_string();
         let sent =
             std::process::Command::new("sh").args(["-c", &format!("kill {signal} {pid}")]).status().unwrap();
         assert!(sent.success());
+        let (mut drawn, mut part) = (Vec::new(), [0; 4096]);
         // an error, not an end, is how a terminal says that nobody is at its other side
-        while self.screen.read(&mut [0; 4096]).is_ok_and(|read| read > 0) {}
-        self.child.wait().unwrap();
+        while let Ok(count) = self.screen.read(&mut part) {
+            if count == 0 {
+                break;
+            }
+            drawn.extend_from_slice(&part[..count]);
+        }
+        let ended = self.child.wait().unwrap();
+        (ended.exit_code(), String::from_utf8_lossy(&drawn).into_owned())
     }
 }
 
@@ -132,13 +173,46 @@ fn frames(file: &Path) -> usize {
 }
 
 #[test]
-fn a_signal_closes_the_recording() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut demo = Demo::start(folder.path());
-    demo.wait_for_a_block();
-    let file = demo.file.clone();
-    demo.end("-TERM");
-    assert_eq!(Replay::open(&file).unwrap().warning(), None);
+fn a_signal_closes_the_recording_and_gives_the_terminal_back() {
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut demo = Demo::start(folder.path());
+        demo.wait_for_a_block();
+        let file = demo.file.clone();
+        let (code, drawn) = demo.end(signal);
+        assert_eq!(code, 0, "{signal}: {drawn}");
+        assert_eq!(Replay::open(&file).unwrap().warning(), None, "{signal}");
+        // the main screen again, with its cursor. Source: xterm's control sequences, "DEC Private Mode Reset"
+        for given_back in ["\u{1b}[?1049l", "\u{1b}[?25h", "\u{1b}[?2004l"] {
+            assert!(drawn.contains(given_back), "{signal}: {given_back:?} is not in {drawn:?}");
+        }
+    }
+}
+
+#[test]
+fn a_signal_ends_a_recording_without_a_screen_whole_and_with_its_report() {
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("demo.rsz");
+        let program = assert_cmd::cargo::cargo_bin("railscope");
+        let child = std::process::Command::new(program)
+            .args(["demo", "--headless", "--json", "--for", "24h", "--record", text(&file)])
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let deadline = Instant::now() + Duration::from_mins(1);
+        while frames(&file) == 0 {
+            assert!(Instant::now() < deadline, "no block within a minute");
+            std::thread::yield_now();
+        }
+        let kill = format!("kill {signal} {}", child.id());
+        assert!(std::process::Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{signal}: two bonds of it are slow");
+        assert_eq!(report["session"]["frames"], frames(&file), "{signal}");
+        assert_eq!(Replay::open(&file).unwrap().warning(), None, "{signal}");
+    }
 }
 
 #[test]

@@ -117,6 +117,17 @@ impl<S: FrameSource> Recorded<S> {
     ///
     /// As for [`Recorded::create`].
     pub fn create_below(source: S, path: &Path, most_bytes: u64) -> Result<Self, SourceError> {
+        Self::start(source, path, most_bytes, MOST_WAITING, || {})
+    }
+
+    /// The same; `begins` is called by the recorder's thread before it takes the first frame.
+    fn start(
+        source: S,
+        path: &Path,
+        most_bytes: u64,
+        most_waiting: usize,
+        begins: impl FnOnce() + Send + 'static,
+    ) -> Result<Self, SourceError> {
         let session = source.session();
         let when_full = match session.simulated {
             Some(_) => WhenFull::Wait,
@@ -125,12 +136,15 @@ impl<S: FrameSource> Recorded<S> {
         let mut writer = Writer::create(path, session)?;
         writer.limit(most_bytes);
         let status = Arc::new(RecordingStatus::new(path.to_owned(), writer.bytes()));
-        let (to_writer, frames) = sync_channel(MOST_WAITING);
+        let (to_writer, frames) = sync_channel(most_waiting);
         let writer = std::thread::Builder::new()
             .name("recorder".into())
             .spawn({
                 let status = status.clone();
-                move || write(writer, &frames, &status, most_bytes)
+                move || {
+                    begins();
+                    write(writer, &frames, &status, most_bytes);
+                }
             })
             .map_err(|e| SourceError::Live(format!("no thread for the recorder: {e}")))?;
         Ok(Self { source, to_writer: Some(to_writer), writer: Some(writer), when_full, status })
@@ -255,29 +269,69 @@ fn write(mut writer: Writer, frames: &Receiver<Arc<Frame>>, status: &RecordingSt
 
 #[cfg(test)]
 mod tests {
-    use super::{RecordingStatus, write};
+    use super::{Recorded, RecordingStatus, write};
+    use crate::session::tests::Listed;
     use crate::session::writer::Writer;
+    use crate::session::{FrameSource, Replay};
     use probes::model::{Frame, Session, Topology};
     use std::sync::Arc;
-    use std::sync::mpsc::sync_channel;
+    use std::sync::mpsc::{channel, sync_channel};
 
-    #[test]
-    fn what_a_full_disk_swallows_is_counted_and_told() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.rsz");
-        let session = Session {
+    fn session() -> Arc<Session> {
+        Arc::new(Session {
             generated_by: "railscope test".into(),
             started_unix_ms: None,
             interval_ns: 100_000_000,
             hosts: vec![Arc::new(Topology::default())],
             clock_offset_ns: None,
             simulated: None,
-        };
-        let mut writer = Writer::create(&path, Arc::new(session)).unwrap();
+        })
+    }
+
+    fn frame(seq: u64) -> Frame {
+        Frame { seq, at_ns: seq * 100_000_000, ..Frame::default() }
+    }
+
+    #[test]
+    fn a_disk_that_stalls_holds_nobody_up_and_what_it_missed_is_counted_and_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.rsz");
+        let source = Listed { session: session(), frames: (0..60).map(frame).collect() };
+        let (disk, stalls) = channel::<()>();
+        let mut live = Recorded::start(source, &path, u64::MAX, 20, move || {
+            // until the other end is let go
+            let _ = stalls.recv();
+        })
+        .unwrap();
+        let seen: Vec<u64> =
+            (0..50).map(|_| live.next_frame().unwrap().expect("the session goes on").seq).collect();
+        assert_eq!(seen, (0..50).collect::<Vec<_>>());
+        let status = live.status();
+        let told = "a.rsz: 30 frames are not in the recording: the disk is too slow";
+        assert!(status.trouble().unwrap().ends_with(told), "{:?}", status.trouble());
+        drop(disk);
+        // it catches up, and what comes later is kept
+        while status.frames() < 10 {
+            std::thread::yield_now();
+        }
+        while live.next_frame().unwrap().is_some() {}
+        let mut replay = Replay::open(&path).unwrap();
+        let kept: Vec<u64> = std::iter::from_fn(|| replay.next_frame().unwrap()).map(|f| f.seq).collect();
+        assert_eq!((&kept[..20], replay.warning()), (&(0..20).collect::<Vec<_>>()[..], None));
+        assert_eq!((kept.len() as u64, kept.last()), (status.frames(), Some(&59)));
+        let lost = 60 - kept.len();
+        assert!(status.trouble().unwrap().contains(&format!(": {lost} frames are not in")), "{lost}");
+    }
+
+    #[test]
+    fn what_a_full_disk_swallows_is_counted_and_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.rsz");
+        let mut writer = Writer::create(&path, session()).unwrap();
         let status = RecordingStatus::new(path.clone(), 0);
         let (to_writer, frames) = sync_channel(100);
         for seq in 0..15 {
-            to_writer.send(Arc::new(Frame { seq, at_ns: seq * 100_000_000, ..Frame::default() })).unwrap();
+            to_writer.send(Arc::new(frame(seq))).unwrap();
         }
         drop(to_writer);
         assert_eq!(status.trouble(), None);

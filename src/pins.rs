@@ -16,7 +16,7 @@ pub use asked::Asked;
 use crate::rules::{self, Finding, Limits, Severity};
 use crate::timeline::Timeline;
 use probes::model::{CpuSet, Frame, Gap, Process, ProcessSource, RailId, Rank, Session, Topology};
-use probes::processes::{Mapped, Placement};
+use probes::processes::{Mapped, Placement, Registered};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -53,6 +53,8 @@ pub struct Seen {
     pub processes: Vec<Process>,
     /// Its threads and memory in detail; an error says why they are not known.
     pub placement: Result<Placement, String>,
+    /// What it has registered with each device; `None` where that is not known.
+    pub registered: Option<BTreeMap<String, Registered>>,
 }
 
 /// Who uses the rails, and how that is placed. Serialized it is the JSON form, displayed the text for people.
@@ -119,6 +121,10 @@ pub struct RailUse {
     pub node: Option<u32>,
     /// Queue pairs; null where only the open file is known.
     pub queue_pairs: Option<u32>,
+    /// Memory regions that it has registered with the device; null where that is not known.
+    pub memory_regions: Option<u32>,
+    /// Their bytes; memory that is registered twice counts twice.
+    pub registered_bytes: Option<u64>,
 }
 
 /// A GPU that a process uses.
@@ -268,7 +274,7 @@ impl Pinned {
         let cpus = known.and_then(working_cpus).or_else(|| first?.cpus_allowed.clone());
         let memory = known.and_then(|known| known.memory.as_ref().ok());
         let rails: Vec<RailUse> =
-            seen.processes.iter().filter_map(|used| RailUse::of(topology, used)).collect();
+            seen.processes.iter().filter_map(|used| RailUse::of(topology, seen, used)).collect();
         let lost = match (asked, known) {
             (Some(asked), Some(known)) => asked.lost(topology, known, limits),
             _ => Vec::new(),
@@ -358,9 +364,17 @@ impl Pins {
 }
 
 impl RailUse {
-    fn of(topology: &Topology, process: &Process) -> Option<Self> {
+    fn of(topology: &Topology, seen: &Seen, process: &Process) -> Option<Self> {
         let (RailId(_), rail) = topology.rail(&process.device)?;
-        Some(Self { device: rail.device.clone(), node: rail.numa_node, queue_pairs: process.queue_pairs })
+        let registered =
+            seen.registered.as_ref().map(|all| all.get(&rail.device).copied().unwrap_or_default());
+        Some(Self {
+            device: rail.device.clone(),
+            node: rail.numa_node,
+            queue_pairs: process.queue_pairs,
+            memory_regions: registered.map(|registered| registered.regions),
+            registered_bytes: registered.map(|registered| registered.bytes),
+        })
     }
 }
 

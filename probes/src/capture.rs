@@ -16,7 +16,7 @@ pub use mask::{Masked, Masker};
 
 use crate::counters::Sampler;
 use crate::load::described;
-use crate::processes::Watcher;
+use crate::processes::{Watcher, registered};
 use crate::root::{Asked, Root, Want};
 use crate::survey::survey;
 use std::collections::BTreeMap;
@@ -91,6 +91,7 @@ fn look(root: &Root) -> Arc<Asked> {
     let mut rails = sampler.bytes(&root, |_| true);
     sampler.further(&root, &mut rails);
     let _ = watcher.look(&root, 0);
+    let _ = registered(&root);
     let _ = described(&root);
     asked
 }

@@ -14,9 +14,11 @@ mod numa_maps;
 mod open_files;
 mod placement;
 mod rank;
+mod registered;
 mod threads;
 
 pub use placement::{Mapped, Placement, ThreadGroup, parents, placement};
+pub use registered::{Registered, RegisteredBy, memory_regions_json, registered};
 
 use crate::model::{Gap, Process, ProcessSource, Topology};
 use crate::root::Root;
@@ -45,12 +47,17 @@ pub fn queue_pairs_json() -> Result<String, String> {
 fn by_process(root: &Root, users: Users) -> Users {
     let mut all = Users::new();
     for ((thread, device), count) in users {
-        let status = root.text(format!("proc/{thread}/status")).unwrap_or_default();
-        let process = threads::field(&status, "Tgid").and_then(|told| told.parse().ok()).unwrap_or(thread);
+        let process = process_of(root, thread);
         let sum: &mut Option<u32> = all.entry((process, device)).or_insert(Some(0));
         *sum = sum.zip(count).map(|(sum, count)| sum.saturating_add(count));
     }
     all
+}
+
+/// The process of a thread; the thread's own id where it is gone.
+fn process_of(root: &Root, thread: u32) -> u32 {
+    let status = root.text(format!("proc/{thread}/status")).unwrap_or_default();
+    threads::field(&status, "Tgid").and_then(|told| told.parse().ok()).unwrap_or(thread)
 }
 
 /// Of a process's file what is read of it here: environments hold passwords and tokens, maps the paths of files.

@@ -8,7 +8,7 @@ use crate::session;
 use crate::settings::{Common, Overlay};
 use anyhow::{Context, bail, ensure};
 use probes::model::{Process, ProcessSource, Session, Topology};
-use probes::processes::{self, Watcher, parents, placement};
+use probes::processes::{self, Watcher, parents, placement, registered};
 use probes::root::Root;
 use std::collections::BTreeMap;
 use std::process::{Child, ExitCode};
@@ -87,7 +87,12 @@ fn seen(root: &Root, pid: u32, users: &[Process], whatever_it_costs: bool) -> Se
     if own.is_empty() {
         own.push(without_rail(root, pid));
     }
-    Seen { processes: own, placement: placement(root, pid, whatever_it_costs) }
+    // a kernel before 4.17 does not tell them; then they are unknown
+    let registered = registered(root).ok().map(|all| {
+        let own = all.into_iter().filter(|((owner, _), _)| *owner == pid);
+        own.map(|((_, device), registered)| (device, registered)).collect()
+    });
+    Seen { processes: own, placement: placement(root, pid, whatever_it_costs), registered }
 }
 
 /// A process that uses no rail.

@@ -2,7 +2,7 @@ use super::{Asked, Pins, Seen, judge};
 use crate::rules::testing::{process, rail, session, two_sockets};
 use crate::rules::{Limits, Severity};
 use probes::model::{Gpu, GpuPath, PathClass, PciePath, Rail, Topology};
-use probes::processes::{Mapped, Placement, ThreadGroup};
+use probes::processes::{Mapped, Placement, Registered, ThreadGroup};
 use std::sync::Arc;
 
 fn group(cpus: &str, count: u32, busy_ticks: u64) -> ThreadGroup {
@@ -30,6 +30,7 @@ fn seen(threads: Vec<ThreadGroup>, memory: &[(&str, u32, u64)]) -> Seen {
             memory: Ok(memory.iter().map(mapped).collect()),
             gpu: None,
         }),
+        registered: None,
     }
 }
 
@@ -89,6 +90,18 @@ fn a_process_that_may_be_near_and_far_is_not_pinned() {
     let pins = pins(seen(vec![group("0-7", 3, 900)], &[("default", 0, 256)]), "");
     assert_eq!(pins.processes[0].verdict, "not-pinned");
     assert_eq!(pins.worst(), Some(Severity::Info));
+}
+
+#[test]
+fn what_is_registered_with_a_rail_is_said_and_that_its_place_is_not_told() {
+    let registered = Registered { regions: 2, bytes: 96 << 20 };
+    let seen = Seen {
+        registered: Some([("mlx5_0".to_owned(), registered)].into()),
+        ..seen(vec![group("0-3", 4, 900)], &[("bind:0", 0, 512)])
+    };
+    let text = pins(seen, "").to_string().split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("1 queue pair, 100.7 MB registered in 2 memory regions)"), "{text}");
+    assert!(text.contains("which of it is registered the kernel"), "{text}");
 }
 
 #[test]

@@ -84,7 +84,15 @@ impl Pinned {
                 Some(1) => "1 queue pair".to_owned(),
                 Some(pairs) => format!("{pairs} queue pairs"),
             };
-            format!("{} ({node}, {pairs})", rail.device)
+            let registered = match (rail.memory_regions, rail.registered_bytes) {
+                (Some(0), _) => ", nothing registered".to_owned(),
+                (Some(1), Some(bytes)) => format!(", {} registered", size(bytes)),
+                (Some(regions), Some(bytes)) => {
+                    format!(", {} registered in {regions} memory regions", size(bytes))
+                }
+                _ => String::new(),
+            };
+            format!("{} ({node}, {pairs}{registered})", rail.device)
         });
         let rails: Vec<String> = rails.collect();
         let mut lines = vec![("rails", if rails.is_empty() { "none".to_owned() } else { rails.join(", ") })];
@@ -129,7 +137,10 @@ impl Pinned {
             });
             format!("{} under {}", on.collect::<Vec<_>>().join(", "), row.policy)
         };
-        format!("{}{allowed}", rows.iter().map(row).collect::<Vec<_>>().join("; "))
+        let registered: u32 = self.rails.iter().filter_map(|rail| rail.memory_regions).sum();
+        let where_registered =
+            if registered > 0 { "; which of it is registered the kernel does not tell" } else { "" };
+        format!("{}{where_registered}{allowed}", rows.iter().map(row).collect::<Vec<_>>().join("; "))
     }
 }
 
@@ -163,7 +174,11 @@ fn in_nodes(nodes: &[u32]) -> String {
 /// `12.3 GB`, `64.0 MB`.
 fn size(bytes: u64) -> String {
     let bytes = bytes as f64;
-    if bytes >= 1e9 { format!("{:.1} GB", bytes / 1e9) } else { format!("{:.1} MB", bytes / 1e6) }
+    match bytes {
+        _ if bytes >= 1e9 => format!("{:.1} GB", bytes / 1e9),
+        _ if bytes >= 1e6 => format!("{:.1} MB", bytes / 1e6),
+        _ => format!("{:.1} kB", bytes / 1e3),
+    }
 }
 
 fn found(f: &mut Formatter<'_>, finding: &Finding) -> fmt::Result {

@@ -8,6 +8,7 @@ import re
 from guests import tail
 from steps import (
     PERFTEST_PORT,
+    SHAPE,
     Server,
     TIMEOUT,
     expect,
@@ -125,6 +126,10 @@ def lost_binding(a, b, _):
         for lost in seen["lost"]:
             print(f"    {lost}")
         expect([rail["device"] for rail in seen["rails"]] == ["rail0"], f"rails: {seen['rails']}")
+        rail = seen["rails"][0]
+        print(f"    {rail['memory_regions']} memory region of {rail['registered_bytes']} bytes")
+        # ib_read_bw registers two buffers of a message in one piece, each on cache lines of its own
+        expect(rail["memory_regions"] == 1 and rail["registered_bytes"] >= 2 * SHAPE["size_bytes"], f"registered: {rail}")
         if status:
             expect(len(seen["lost"]) == 1 and re.search(r"CPUs off 0-1", seen["lost"][0]), f"lost: {seen['lost']}")
 

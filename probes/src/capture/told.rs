@@ -19,6 +19,7 @@ pub(super) fn text(path: &Path, root: &Root) -> Option<Result<String, String>> {
             told => Some(told),
         },
         "rdma-res-qp.json" => Some(processes::queue_pairs_json()),
+        "rdma-res-mr.json" => Some(processes::memory_regions_json()),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
-//! The socket of RDMA netlink, and the two dumps that are needed of it.
+//! The socket of RDMA netlink, and the dumps that are needed of it.
 
-use super::Users;
-use super::nldev::{self, Device, GET, Owner, Parsed, RES_QP_GET, Refusal};
+use super::nldev::{self, Device, GET, Owner, Parsed, RES_MR_GET, RES_QP_GET, Refusal};
+use super::{Registered, RegisteredBy, Users};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, connect,
@@ -58,25 +58,46 @@ pub(super) struct QueuePairs {
 
 /// Asks the kernel whose the queue pairs of all devices are. The kernel's own are left out.
 pub(super) fn queue_pairs() -> Result<QueuePairs, NetlinkError> {
+    let mut found = QueuePairs::default();
+    of_all_devices(RES_QP_GET, |device, parsed| {
+        for owner in parsed.owners {
+            match owner {
+                Owner::Process(pid) => {
+                    let count = found.users.entry((pid, device.to_owned())).or_default();
+                    *count = Some(count.unwrap_or(0) + 1);
+                }
+                Owner::Hidden => found.hidden += 1,
+                Owner::Kernel => {}
+            }
+        }
+    })?;
+    Ok(found)
+}
+
+/// Asks the kernel what the processes have registered with all devices. The kernel's own regions are left out.
+pub(super) fn regions() -> Result<RegisteredBy, NetlinkError> {
+    let mut found = RegisteredBy::new();
+    of_all_devices(RES_MR_GET, |device, parsed| {
+        for (owner, bytes) in parsed.regions {
+            if let Owner::Process(pid) = owner {
+                let sum: &mut Registered = found.entry((pid, device.to_owned())).or_default();
+                *sum = sum.plus(Registered { regions: 1, bytes });
+            }
+        }
+    })?;
+    Ok(found)
+}
+
+/// Makes the dump of each device; one that vanishes meanwhile is passed over.
+fn of_all_devices(command: u16, mut take: impl FnMut(&str, Parsed)) -> Result<(), NetlinkError> {
     let socket = open()?;
     let mut devices: Vec<Device> = Vec::new();
     dump(&socket, GET, 1, None, |parsed| devices.extend(parsed.devices))?;
-    let mut found = QueuePairs::default();
     let mut refusal = None;
     let mut answered = devices.is_empty();
     for (device, sequence) in devices.iter().zip(2..) {
-        let dumped = dump(&socket, RES_QP_GET, sequence, Some(device.index), |parsed| {
-            for owner in parsed.owners {
-                match owner {
-                    Owner::Process(pid) => {
-                        let count = found.users.entry((pid, device.name.clone())).or_default();
-                        *count = Some(count.unwrap_or(0) + 1);
-                    }
-                    Owner::Hidden => found.hidden += 1,
-                    Owner::Kernel => {}
-                }
-            }
-        });
+        let dumped =
+            dump(&socket, command, sequence, Some(device.index), |parsed| take(&device.name, parsed));
         match dumped {
             Ok(()) => answered = true,
             // a device that vanished between both dumps, or a kernel that does not know the command
@@ -86,7 +107,7 @@ pub(super) fn queue_pairs() -> Result<QueuePairs, NetlinkError> {
     }
     match refusal {
         Some(error) if !answered => Err(error),
-        _ => Ok(found),
+        _ => Ok(()),
     }
 }
 
@@ -107,7 +128,11 @@ fn dump(
     device: Option<u32>,
     mut take: impl FnMut(Parsed),
 ) -> Result<(), NetlinkError> {
-    let call = if command == GET { "RDMA_NLDEV_CMD_GET" } else { "RDMA_NLDEV_CMD_RES_QP_GET" };
+    let call = match command {
+        GET => "RDMA_NLDEV_CMD_GET",
+        RES_MR_GET => "RDMA_NLDEV_CMD_RES_MR_GET",
+        _ => "RDMA_NLDEV_CMD_RES_QP_GET",
+    };
     let failed = |errno| NetlinkError::new(call, errno);
     send(socket, &nldev::request(command, sequence, device), SendFlags::empty()).map_err(failed)?;
     let mut datagram = vec![0_u8; DATAGRAM_BYTES];

@@ -12,6 +12,8 @@ pub(super) const fn message_type(command: u16) -> u16 {
 pub(super) const GET: u16 = 1;
 /// `RDMA_NLDEV_CMD_RES_QP_GET`.
 pub(super) const RES_QP_GET: u16 = 10;
+/// `RDMA_NLDEV_CMD_RES_MR_GET`.
+pub(super) const RES_MR_GET: u16 = 13;
 
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
@@ -28,6 +30,9 @@ const RES_QP: u16 = 19;
 const RES_QP_ENTRY: u16 = 20;
 const RES_PID: u16 = 28;
 const RES_KERN_NAME: u16 = 29;
+const RES_MR: u16 = 40;
+const RES_MR_ENTRY: u16 = 41;
+const RES_MRLEN: u16 = 45;
 
 /// One device of a `GET` dump.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +41,7 @@ pub(super) struct Device {
     pub(super) name: String,
 }
 
-/// Whose a queue pair is.
+/// Whose a queue pair or a memory region is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     /// A process, by its id in our PID namespace.
@@ -53,6 +58,9 @@ pub(super) struct Parsed {
     pub(super) devices: Vec<Device>,
     /// Owners of queue pairs, in the order of the dump.
     pub(super) owners: Vec<Owner>,
+    /// Owners of memory regions and their bytes, in the order of the dump. Of where a region lies the kernel says nothing
+    /// (`fill_res_mr_entry` in drivers/infiniband/core/nldev.c).
+    pub(super) regions: Vec<(Owner, u64)>,
     /// The dump ends here.
     pub(super) is_done: bool,
 }
@@ -127,6 +135,13 @@ fn entry(body: &[u8], parsed: &mut Parsed) -> Result<(), Refusal> {
                     }
                 }
             }
+            RES_MR => {
+                for region in Attributes(value) {
+                    if let (RES_MR_ENTRY, value) = region? {
+                        parsed.regions.push((owner(value)?, bytes_of(value)?));
+                    }
+                }
+            }
             _ => {}
         }
     }
@@ -136,8 +151,19 @@ fn entry(body: &[u8], parsed: &mut Parsed) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn owner(queue_pair: &[u8]) -> Result<Owner, Refusal> {
-    for attribute in Attributes(queue_pair) {
+/// Length of a memory region; 0 where the kernel told none.
+fn bytes_of(region: &[u8]) -> Result<u64, Refusal> {
+    for attribute in Attributes(region) {
+        if let (RES_MRLEN, value) = attribute? {
+            let eight = value.get(..8).and_then(|b| b.try_into().ok()).ok_or(Refusal::Malformed)?;
+            return Ok(u64::from_ne_bytes(eight));
+        }
+    }
+    Ok(0)
+}
+
+fn owner(resource: &[u8]) -> Result<Owner, Refusal> {
+    for attribute in Attributes(resource) {
         match attribute? {
             (RES_PID, value) => return Ok(Owner::Process(u32_at(value, 0)?)),
             (RES_KERN_NAME, _) => return Ok(Owner::Kernel),

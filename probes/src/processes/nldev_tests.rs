@@ -1,6 +1,6 @@
 //! Datagrams as the kernel sends them, and as it never would.
 
-use super::{Device, GET, Owner, Parsed, RES_QP_GET, Refusal, message_type, parse, request};
+use super::{Device, GET, Owner, Parsed, RES_MR_GET, RES_QP_GET, Refusal, message_type, parse, request};
 
 fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let mut bytes = u16::try_from(4 + value.len()).unwrap().to_ne_bytes().to_vec();
@@ -60,6 +60,19 @@ fn owners_of_queue_pairs_are_told_apart() {
     assert_eq!(parsed.owners, owners);
     assert_eq!(parsed.devices, [Device { index: 0, name: "mlx5_0".into() }]);
     assert!(parsed.is_done);
+}
+
+#[test]
+fn memory_regions_are_told_with_their_owners_and_their_bytes() {
+    let region = |owner: Vec<u8>, bytes: u64| nested(41, &[attribute(45, &bytes.to_ne_bytes()), owner]);
+    let regions = nested(
+        40,
+        &[region(attribute(28, &4242_u32.to_ne_bytes()), 1 << 30), region(attribute(29, b"ib_core\0"), 0)],
+    );
+    let parsed = parse(&message(message_type(RES_MR_GET), 7, &regions), RES_MR_GET, 7).unwrap();
+    assert_eq!(parsed.regions, [(Owner::Process(4242), 1 << 30), (Owner::Kernel, 0)]);
+    let short = nested(40, &[nested(41, &[attribute(45, &[1, 2, 3])])]);
+    assert_eq!(parse(&message(message_type(RES_MR_GET), 7, &short), RES_MR_GET, 7), Err(Refusal::Malformed));
 }
 
 #[test]

@@ -41,6 +41,7 @@ const SPEEDS: std::ops::RangeInclusive<f64> = 1.0 / 16.0..=64.0;
 pub const OUTLINE_EVERY_NS: u64 = 1_000_000_000;
 
 /// What the screen knows.
+#[expect(clippy::struct_excessive_bools, reason = "each is open or not by itself")]
 #[derive(Clone, Debug)]
 pub struct App {
     how: How,
@@ -68,6 +69,7 @@ pub struct App {
     /// What was drawn last.
     seen: Seen,
     help_open: bool,
+    heat_open: bool,
     unit: RateUnit,
     speed: f64,
     ending: Option<Ending>,
@@ -98,6 +100,7 @@ impl App {
             lines: [0; View::ALL.len()],
             seen: Seen::default(),
             help_open: false,
+            heat_open: false,
             unit,
             speed: 1.0,
             ending: None,
@@ -226,6 +229,10 @@ impl App {
             Action::Copy => return self.copy(),
             Action::Help => self.help_open = !self.help_open,
             Action::Units => self.unit = self.unit.next(),
+            Action::Heat => {
+                self.heat_open = !self.heat_open;
+                self.go(View::Home);
+            }
             Action::Colours => {
                 self.theme.colours = self.theme.colours.next();
                 return self.say(&format!("colours: {}", self.theme.colours.word()));
@@ -283,7 +290,7 @@ impl App {
                 self.selection.act_on_rails(step, rails);
                 self.lines[self.view.place()] = 0;
             }
-            View::Rail | View::Placement => {
+            View::Rail | View::Placement | View::Load => {
                 let line = &mut self.lines[self.view.place()];
                 let last = self.seen.lines.saturating_sub(1);
                 *line = selection::moved(Some(*line), action, last).min(last);

@@ -6,6 +6,7 @@ mod line;
 mod pcie;
 mod ports;
 mod shares;
+mod together;
 
 pub use line::{
     goodput_share, line_goodput_gb_per_s, line_goodput_of_messages_gb_per_s, line_goodput_under_gb_per_s,
@@ -17,6 +18,7 @@ pub use pcie::{
 };
 pub use ports::own_ports;
 pub use shares::{Flow, ResourceId, max_min_shares};
+pub use together::together_gb_per_s;
 
 use probes::model::Rail;
 use serde::Serialize;

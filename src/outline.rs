@@ -4,8 +4,10 @@
 //! wider as it grows, and moments are kept up to a number.
 
 mod buckets;
+mod heat;
 
 pub use buckets::Look;
+pub use heat::Heat;
 
 use crate::rules::{Finding, Severity};
 use crate::timeline::{Event, Timeline};
@@ -44,6 +46,7 @@ pub struct Outline {
     span_ns: Option<(u64, u64)>,
     buckets: Buckets,
     moments: Vec<Moment>,
+    heat: Heat,
     /// Code and devices of the findings at the last look.
     present: Vec<(Cow<'static, str>, Vec<String>)>,
     looked_to_ns: Option<u64>,
@@ -93,6 +96,10 @@ impl Outline {
         let Some(at_ns) = host.latest().map(|frame| frame.at_ns) else { return };
         self.reach(at_ns);
         let worst = findings.iter().map(|finding| finding.severity).max();
+        let since_ns = self.looked_to_ns.unwrap_or(0);
+        for interval in host.intervals().rev().take_while(|interval| interval.to_ns > since_ns) {
+            self.heat.add(interval);
+        }
         self.buckets.fill(self.looked_to_ns, at_ns, worst.map_or(Look::Clear, Look::Found));
         self.note_events(timeline);
         for finding in findings {
@@ -158,6 +165,12 @@ impl Outline {
     #[must_use]
     pub fn worst(&self, from_ns: u64, to_ns: u64) -> Look {
         self.buckets.worst(from_ns, to_ns)
+    }
+
+    /// What each rail moved over its length.
+    #[must_use]
+    pub fn heat(&self) -> &Heat {
+        &self.heat
     }
 
     /// The nearest moment of this kind that is later, or earlier, than `at_ns`.

@@ -8,9 +8,11 @@ mod findings;
 mod fixture;
 mod groups;
 mod header;
+mod heat;
 mod help;
 mod home;
 mod load;
+mod load_page;
 mod page;
 mod placement;
 mod rail;
@@ -70,6 +72,7 @@ fn parts_of(app: &App, area: Rect, frame: &mut Frame) -> Seen {
         View::Topology => topology::draw(app, body, frame),
         View::Rail => rail::draw(app, body, frame),
         View::Placement => placement::draw(app, body, frame),
+        View::Load => load_page::draw(app, body, frame),
     };
     scrubber::draw(app, length, frame);
     help::foot(app, foot, frame);
@@ -102,7 +105,7 @@ pub fn position_of(topology: &Topology, device: &str) -> Option<usize> {
 pub fn command_beside(app: &App) -> Option<String> {
     let advice = match app.view() {
         View::Placement => placement::advice(app)?,
-        View::Home | View::Topology | View::Rail => findings::advice(app)?,
+        View::Home | View::Topology | View::Rail | View::Load => findings::advice(app)?,
     };
     // a command stands in backticks; an advice without any is one, or words worth pasting into a ticket
     let quoted = advice.split('`').nth(1).filter(|command| !command.is_empty());

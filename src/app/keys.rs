@@ -26,6 +26,8 @@ pub enum Action {
     Units,
     /// Next colours.
     Colours,
+    /// On the first view: rates over the whole session, or not.
+    Heat,
     /// Previous rail, finding or line.
     Up,
     /// Next rail, finding or line.
@@ -122,6 +124,7 @@ pub const BINDINGS: &[Binding] = &[
     binding(Action::Go(View::Topology), "topology", &[letter('2')], "the machine drawn", None),
     binding(Action::Go(View::Rail), "rail", &[letter('3')], "one rail in full", None),
     binding(Action::Go(View::Placement), "placement", &[letter('4')], "who uses the rails", None),
+    binding(Action::Go(View::Load), "load", &[letter('5')], "the load in full", None),
     binding(Action::NextView, "next-view", &[plain(KeyCode::Tab)], "next view", Some("views")),
     binding(Action::PreviousView, "previous-view", &[plain(KeyCode::BackTab)], "view before", None),
     binding(Action::Open, "open", &[plain(KeyCode::Enter)], "this rail in full", Some("rail")),
@@ -155,6 +158,7 @@ pub const BINDINGS: &[Binding] = &[
     binding(Action::Faster, "faster", &[letter('+'), letter('=')], "replay twice as fast", None),
     binding(Action::Slower, "slower", &[letter('-')], "replay half as fast", None),
     binding(Action::Units, "units", &[letter('u')], "GB/s, Gb/s, GiB/s", Some("units")),
+    binding(Action::Heat, "heat", &[letter('z')], "rates over the session", None),
     binding(Action::Colours, "colours", &[letter('t')], "next colours", None),
 ];
 

@@ -118,6 +118,12 @@ impl App {
         self.help_open
     }
 
+    /// Whether the rates over the whole session are asked for.
+    #[must_use]
+    pub fn heat_is_open(&self) -> bool {
+        self.heat_open
+    }
+
     /// Unit of rates.
     #[must_use]
     pub fn unit(&self) -> RateUnit {

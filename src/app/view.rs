@@ -15,11 +15,13 @@ pub enum View {
     Rail,
     /// Who uses the rails, and where that runs.
     Placement,
+    /// The load: parameters, threads, latency, cost.
+    Load,
 }
 
 impl View {
     /// Every view, in the order of the tabs.
-    pub const ALL: [Self; 4] = [Self::Home, Self::Topology, Self::Rail, Self::Placement];
+    pub const ALL: [Self; 5] = [Self::Home, Self::Topology, Self::Rail, Self::Placement, Self::Load];
 
     /// As its tab and the command line call it.
     #[must_use]
@@ -29,6 +31,7 @@ impl View {
             Self::Topology => "Topology",
             Self::Rail => "Rail",
             Self::Placement => "Placement",
+            Self::Load => "Load",
         }
     }
 
@@ -89,7 +92,7 @@ mod tests {
         }
         assert_eq!(
             "railz".parse::<View>(),
-            Err("`railz` is no view; views: home, topology, rail, placement".to_owned())
+            Err("`railz` is no view; views: home, topology, rail, placement, load".to_owned())
         );
     }
 }

@@ -13,6 +13,8 @@ pub struct Columns {
     pub state: u16,
     /// Bar, and the figure at its end.
     pub bar: u16,
+    /// The other direction.
+    pub other: u16,
     /// The rail's ceiling.
     pub ceiling: u16,
     /// Highest rate of the last minute.
@@ -41,6 +43,7 @@ impl Columns {
             netdev: if widest { most(longest_netdev, 15) } else { 0 },
             state: if wide { 6 } else { 4 },
             bar: 0,
+            other: if width >= 130 { 8 } else { 0 },
             ceiling: if wide { 10 } else { 0 },
             peak: if widest { 6 } else { 0 },
             trend: if widest { width / 5 } else { width / 8 }.min(60),
@@ -54,18 +57,37 @@ impl Columns {
     }
 
     fn rest(&self, width: u16) -> u16 {
-        let others = [self.name, self.netdev, self.state, self.ceiling, self.peak, self.trend, self.badges];
+        let others = [
+            self.name,
+            self.netdev,
+            self.state,
+            self.other,
+            self.ceiling,
+            self.peak,
+            self.trend,
+            self.badges,
+        ];
         let taken: u16 = others.iter().filter(|cells| **cells > 0).map(|cells| cells + 1).sum();
         width.saturating_sub(self.cursor + taken)
     }
 
-    /// Where each column begins, from the left edge: cursor, name, netdev, state, bar, ceiling, peak, trend, badges.
+    /// Where each column begins, from the left edge: cursor, name, netdev, state, bar, other, ceiling, peak, trend,
+    /// badges.
     #[must_use]
-    pub fn starts(&self) -> [u16; 9] {
+    pub fn starts(&self) -> [u16; 10] {
         let mut x = self.cursor;
-        let mut starts = [0; 9];
-        let cells =
-            [self.name, self.netdev, self.state, self.bar, self.ceiling, self.peak, self.trend, self.badges];
+        let mut starts = [0; 10];
+        let cells = [
+            self.name,
+            self.netdev,
+            self.state,
+            self.bar,
+            self.other,
+            self.ceiling,
+            self.peak,
+            self.trend,
+            self.badges,
+        ];
         for (start, cells) in starts[1..].iter_mut().zip(cells) {
             *start = x;
             x += if cells > 0 { cells + 1 } else { 0 };
@@ -83,7 +105,7 @@ mod tests {
         for width in 60..300 {
             for name in [6, 11, 40] {
                 let columns = Columns::of(width, name, 5);
-                let badges = columns.starts()[8];
+                let badges = columns.starts()[9];
                 assert_eq!(badges + columns.badges, width, "{columns:?}");
                 assert!(columns.bar >= SHORTEST_BAR + FIGURE, "{columns:?}");
             }

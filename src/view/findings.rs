@@ -15,6 +15,9 @@ pub const LEAST_HEIGHT: u16 = 4;
 /// What is nice to have besides the rails (legs, blank lines) leaves this many lines to the findings.
 pub const GOOD_HEIGHT: u16 = 9;
 
+/// With so many lines, ordinary findings are told in full.
+pub const AMPLE_HEIGHT: u16 = 16;
+
 /// Draws them.
 pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
     let theme = app.theme();
@@ -41,7 +44,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
     let body = Rect { y: area.y + title.height, height: area.height - title.height, ..area };
     let shown = list.shown(body.width, body.height);
     let mut right = Vec::new();
-    if shown.len() < items.len() {
+    if !shown.is_empty() && shown.len() < items.len() {
         let text =
             format!("{}-{} of {} {}", shown.start + 1, shown.end, items.len(), theme.pick("↕", "(tab j/k)"));
         right.push(Segment::new(text, theme.strong(), 0));

@@ -28,10 +28,11 @@ pub fn foot(app: &App, area: Rect, frame: &mut Frame) {
                 (Action::NextFinding, _) if travels => "finding",
                 (Action::NextEvent, _) if travels => "event",
                 (Action::Findings, View::Rail) => "next rail",
-                (Action::Findings, View::Topology | View::Placement) | (Action::Open, View::Rail) => {
+                (Action::Findings, View::Topology | View::Placement | View::Load)
+                | (Action::Open, View::Rail) => {
                     return None;
                 }
-                (Action::Down, View::Rail) => "scroll",
+                (Action::Down, View::Rail | View::Load) => "scroll",
                 (Action::Copy, View::Placement) => "copy",
                 _ => binding.foot?,
             };
@@ -104,6 +105,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
     let marks = [
         (theme.pick("│", "|"), "most that the wire carries"),
         (theme.pick("┊", ":"), "most that PCIe carries"),
+        (theme.pick("◆", "*"), "what shared links leave it"),
         (theme.pick("▶", ">"), "beyond the scale"),
         ("", "rx, tx: counted by the NIC"),
         ("", "READ, WRITE: our load's payload"),

@@ -1,7 +1,7 @@
 //! The first view: every rail, their total, what our load did, and what was found.
 
 use super::rails::Rails;
-use super::{findings, load, total};
+use super::{findings, heat, load, total};
 use crate::app::App;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -13,15 +13,34 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
     let most = area.height.saturating_sub(sums + findings::LEAST_HEIGHT);
     let rails = Rails::new(app, area.width, area.height.saturating_sub(sums + findings::GOOD_HEIGHT));
     let height = rails.height().min(most);
-    let [rails_area, total_area, load_area, findings_area] = Layout::vertical([
+    let [rails_area, total_area, load_area, heat_area, findings_area] = Layout::vertical([
         Constraint::Length(height),
         Constraint::Length(1),
         Constraint::Length(of_load),
+        Constraint::Length(heat_height(app, area.height.saturating_sub(height + sums))),
         Constraint::Min(0),
     ])
     .areas(area);
     let shown = rails.draw(rails_area, frame);
     total::draw(app, &shown, total_area, frame);
     load::draw(app, load_area, frame);
+    heat::draw(app, heat_area, frame);
     findings::draw(app, findings_area, frame);
+}
+
+/// Lines of the rates over the session, of so many for them and the findings: all where findings keep theirs, or as far
+/// as their heading allows where a key asked for them.
+fn heat_height(app: &App, left: u16) -> u16 {
+    let whole = heat::height(app);
+    match app.outline().span_ns() {
+        Some((first, last)) if first < last => {}
+        _ => return 0,
+    }
+    if app.heat_is_open() {
+        whole.min(left.saturating_sub(1))
+    } else if left >= whole + findings::AMPLE_HEIGHT {
+        whole
+    } else {
+        0
+    }
 }

@@ -92,7 +92,7 @@ fn did(load: &LoadBlock, unit: RateUnit, theme: Theme) -> Vec<Segment> {
 }
 
 /// Microseconds in three or four digits: `4.21 µs`, `88.0 µs`, `1.25 ms`.
-fn time(us: f64, unit: &str) -> String {
+pub fn time(us: f64, unit: &str) -> String {
     match us {
         us if us < 10.0 => format!("{us:.2} {unit}"),
         us if us < 1000.0 => format!("{us:.1} {unit}"),

@@ -9,7 +9,7 @@ use super::figure::{self, Figure, Kind};
 use super::groups::{self, Group};
 use super::units::{memory, percent};
 use crate::app::{App, Focus};
-use crate::ceilings::Ceilings;
+use crate::ceilings::{Ceilings, together_gb_per_s};
 use crate::rules::Severity;
 use crate::timeline::HostTimeline;
 pub use legs::rates as leg_rates;
@@ -35,6 +35,8 @@ pub struct Rails<'a> {
     lines: Vec<Line>,
     columns: Columns,
     ceilings: Vec<Ceilings>,
+    /// What shared links leave each rail while all are loaded, GB/s.
+    together: Vec<Option<f64>>,
     largest_seen_gb_per_s: f64,
 }
 
@@ -65,7 +67,8 @@ impl<'a> Rails<'a> {
             .flat_map(|(id, _)| [Kind::Read, Kind::Rx, Kind::Tx].map(|kind| figure::peak(host, id, kind)))
             .flatten()
             .fold(0.0, f64::max);
-        Self { app, topology, host, groups, lines, columns, ceilings, largest_seen_gb_per_s }
+        let together = together_gb_per_s(topology);
+        Self { app, topology, host, groups, lines, columns, ceilings, together, largest_seen_gb_per_s }
     }
 
     /// Lines it would take to show everything.
@@ -111,7 +114,7 @@ impl<'a> Rails<'a> {
 
     fn node(&self, group: &Group, with_heads: bool, row: Rect, buffer: &mut Buffer) {
         let theme = self.app.theme();
-        let [_, _, _, _, bar, ceiling, peak, trend, _] = self.columns.starts();
+        let [_, _, _, _, bar, other, ceiling, peak, trend, _] = self.columns.starts();
         let figures = bar + self.columns.bar - super::columns::FIGURE;
         let mut x = row.x;
         let end = row.x + if with_heads { figures } else { row.width };
@@ -142,6 +145,7 @@ impl<'a> Rails<'a> {
             buffer.set_string(row.x + start, row.y, text, theme.dim());
         };
         head(figures, super::columns::FIGURE, &format!("{:>12} ceil", self.app.unit().word()));
+        head(other, self.columns.other, "   other");
         head(ceiling, self.columns.ceiling, "   ceiling");
         head(peak, self.columns.peak, "  peak");
         head(trend, self.columns.trend, "last 60 s");
@@ -153,7 +157,7 @@ impl<'a> Rails<'a> {
         let latest = self.host.latest();
         let badges = badges::of(id, rail, latest, self.app.findings());
         let worst = badges.iter().map(|badge| badge.severity).max();
-        let [cursor, name_at, netdev, state, bar, ceiling, peak, trend, badges_at] =
+        let [cursor, name_at, netdev, state, bar, other, ceiling, peak, trend, badges_at] =
             self.columns.starts().map(|start| row.x + start);
         let selected = self.app.selection().rail == Some(position);
         if selected {
@@ -173,6 +177,13 @@ impl<'a> Rails<'a> {
         let scale = self.scale(id);
         let kind = figure.rate().map(|(kind, _)| kind);
         self.bar(id, &figure, worst, Rect { x: bar, width: self.columns.bar, ..row }, buffer);
+        if let (Some(kind), true) = (kind, self.columns.other > 0) {
+            let back = if kind.is_inward() { Kind::Tx } else { Kind::Rx };
+            if let Some(rate) = figure::rate(self.host, id, back) {
+                let text = format!("{} {:>5}", back.word(), self.app.unit().text(rate));
+                buffer.set_stringn(other, row.y, text, usize::from(self.columns.other), theme.dim());
+            }
+        }
         let ceilings = self.ceilings[id.0];
         if let (Some(lowest), true) = (ceilings.lowest(), self.columns.ceiling > 0) {
             let word = if ceilings.line == Some(lowest) { "wire" } else { "PCIe" };
@@ -222,8 +233,14 @@ impl<'a> Rails<'a> {
         };
         let (line, pcie) =
             if theme.symbols == widgets::Symbols::Unicode { ('│', '┊') } else { ('|', ':') };
-        let marks: Vec<_> =
-            [mark(ceilings.line, line), mark(ceilings.pcie, pcie)].into_iter().flatten().collect();
+        // worth a mark of its own only where sharing costs something
+        let shared = self.together[id.0]
+            .filter(|share| ceilings.lowest().is_some_and(|lowest| *share < 0.99 * lowest));
+        let sharing = if theme.symbols == widgets::Symbols::Unicode { '◆' } else { '*' };
+        let marks: Vec<_> = [mark(ceilings.line, line), mark(ceilings.pcie, pcie), mark(shared, sharing)]
+            .into_iter()
+            .flatten()
+            .collect();
         let (share, text, absent) = match figure {
             Figure::None(reason) => (None, String::new(), format!("no data: {reason}")),
             Figure::Rate { kind, gb_per_s } => {

@@ -192,7 +192,7 @@ fn the_load_says_how_far_it_is() {
 }
 
 /// Eight bonds to a peer on this host, both ways, with what threads on a real CPU count.
-fn a_real_load() -> App {
+pub(super) fn a_real_load() -> App {
     let timeline = two_slow_bonds();
     let mut session = timeline.session().clone();
     session.simulated = None;

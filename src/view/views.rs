@@ -3,6 +3,7 @@
 use super::fixture::{Node, a_mixed_bag};
 use super::{Colours, Theme, command_beside, draw};
 use crate::app::{App, Command, How, Mode, Msg, View};
+use crate::outline::Outline;
 use crate::session::{FrameSource, Replay};
 use crate::timeline::Timeline;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -22,9 +23,18 @@ fn recorded(name: &str, view: View) -> App {
     let mut replay = Replay::open(&path).unwrap();
     let how = How { title: name.to_owned(), mode: Mode::Replay, ..How::default() };
     let mut app = App::new(replay.session(), how, Theme::default());
+    let (first, last) = replay.span_ns().unwrap();
+    let mut outline = Outline::of_span(first, last);
     while let Some(frame) = replay.next_frame().unwrap() {
+        outline.frame(&frame);
+        let is_due = frame.at_ns % 1_000_000_000 == 0;
         app.update(Msg::Frame(Arc::new(frame)));
+        if is_due {
+            outline.look(app.newest(), &app.how().judge(app.newest()));
+        }
     }
+    outline.end();
+    app.update(Msg::Outlined(Arc::new(outline)));
     app.prepare();
     app.at_view(view)
 }
@@ -96,6 +106,32 @@ fn growing_counters_come_first_with_their_meaning() {
 #[test]
 fn who_sits_far_from_its_rail_is_told_first() {
     at_every_size("placement_cross-numa", recorded("cross-numa.rsz", View::Placement));
+}
+
+#[test]
+fn a_load_is_told_in_full() {
+    at_every_size("load_mixed", recorded("mixed.rsz", View::Load));
+    let mut real = super::tests::a_real_load().at_view(View::Load);
+    insta::assert_snapshot!("load_real", screen(&mut real, (200, 60)));
+    let mut none = of_timeline(&with_processes(), View::Load);
+    assert!(screen(&mut none, (80, 24)).contains("`railscope load PEER`"));
+}
+
+#[test]
+fn rates_over_the_session_show_where_there_is_room_or_when_asked_for() {
+    let mut app = recorded("mixed.rsz", View::Home);
+    insta::assert_snapshot!("home_mixed_200x60", screen(&mut app, (200, 60)));
+    assert!(screen(&mut app, (200, 60)).contains("Rates over the session"));
+    assert!(!screen(&mut app, (80, 24)).contains("Rates over the session"));
+    press(&mut app, KeyCode::Char('z'));
+    insta::assert_snapshot!("home_rates_80x24", screen(&mut app, (80, 24)));
+}
+
+#[test]
+fn what_shared_links_leave_a_rail_is_marked_on_its_bar() {
+    let screen = screen(&mut recorded("shared-uplink.rsz", View::Home), (120, 40));
+    let marked = screen.lines().filter(|line| line.contains('◆') && line.contains("mlx5_bond_")).count();
+    assert_eq!(marked, 2, "{screen}");
 }
 
 /// Two processes, one on the wrong node, and one of which little is known.

@@ -9,11 +9,13 @@
 //! | [`Trend`] | a small graph, one cell a value, that shows where there was none |
 //! | [`Scrubber`] | where one is in a length of time, and where in it something happened |
 //! | [`FindingList`] | what was found, worst first, each with what to do |
+//! | [`HeatStrip`] | how full something was over a time, one cell a stretch |
 //! | [`Edge`] | a frame, line by line, so that what is in it can scroll |
 //! | [`branches`] | the lines before the rows of a tree |
 //! | [`Svg`] | the whole screen as a picture |
 
 mod finding_list;
+mod heat_strip;
 mod panel;
 mod rail_bar;
 mod scrubber;
@@ -24,6 +26,7 @@ mod trend;
 mod wrap;
 
 pub use finding_list::{FindingItem, FindingList};
+pub use heat_strip::{HeatCell, HeatStrip};
 pub use panel::Edge;
 pub use rail_bar::{Mark, RailBar};
 pub use scrubber::{Level, ScrubCell, Scrubber, Tick};

@@ -7,12 +7,14 @@
 //! | [`link`] | the connection with its heartbeat |
 //! | [`server`] | `serve` |
 //! | [`client`] | `load`: a thread that agrees with the server, and attends to it while the load runs |
+//! | `telling`, `sight` | the server's own samples, and how the client sees them |
 //! | [`gpus`] | memory of GPUs that the data lie in |
 //! | [`engine`] | what both need of a load engine |
 
 mod agreement;
 mod attendance;
 pub mod client;
+mod clock;
 mod crowding;
 mod diary;
 mod end;
@@ -37,9 +39,11 @@ mod proving;
 pub mod request;
 mod seats;
 pub mod server;
+mod sight;
 pub mod signals;
 mod subnet;
 mod target;
+mod telling;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -51,5 +55,6 @@ pub use agreement::Agreed;
 pub use attendance::Ended;
 pub use end::{Door, End};
 pub use error::PeerError;
+pub use sight::Sight;
 pub use target::Target;
 pub use token::Token;

@@ -1,6 +1,7 @@
 //! Where frames come from and where they are kept.
 
 mod base;
+mod both;
 mod container;
 mod decode;
 mod drawn;
@@ -26,6 +27,7 @@ mod tests;
 mod until;
 mod writer;
 
+pub use both::{Both, Inbox};
 pub use drawn::Drawn;
 pub use gentle::Gentle;
 pub use live::Live;

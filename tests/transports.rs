@@ -262,3 +262,48 @@ fn a_load_without_a_peer_says_what_is_missing() {
     let (_, told) = said(&railscope("load", &[], here.path()).output().unwrap());
     assert_eq!(told.trim(), "railscope: PEER is missing: name the host that runs `railscope serve`");
 }
+
+/// Gives a rail of a tree a PCIe link that trained at four of its sixteen lanes, and the tree a host name.
+fn narrow(tree: &Path, device: &str, host: &str) {
+    let path = "sys/devices/pci0000:40/0000:40:01.1/0000:41:00.0";
+    for (folder, class) in [(path, "0x020000"), ("sys/devices/pci0000:40/0000:40:01.1", "0x060400")] {
+        for (file, text) in [
+            ("vendor", "0x15b3"),
+            ("class", class),
+            ("current_link_speed", "32.0 GT/s PCIe"),
+            ("max_link_speed", "32.0 GT/s PCIe"),
+            ("current_link_width", "4"),
+            ("max_link_width", "16"),
+        ] {
+            std::fs::create_dir_all(tree.join(folder)).unwrap();
+            std::fs::write(tree.join(folder).join(file), text).unwrap();
+        }
+    }
+    let link = tree.join("sys/class/infiniband").join(device).join("device");
+    std::os::unix::fs::symlink(Path::new("../../..").join(path.strip_prefix("sys/").unwrap()), link).unwrap();
+    std::fs::create_dir_all(tree.join("proc/sys/kernel")).unwrap();
+    std::fs::write(tree.join("proc/sys/kernel/hostname"), host).unwrap();
+}
+
+#[test]
+fn a_cause_on_the_far_node_is_named_as_such_live_and_from_the_recording() {
+    let (here, there) = (tree(["0101", "0201"]), tree(["0102", "0202"]));
+    narrow(there.path(), "mlx5_1", "n2");
+    let server = Server::start(there.path(), &[]);
+    let recording = here.path().join("both.rsz");
+    let peer = format!("127.0.0.1:{}", server.port);
+    let flags = ["--transport", "tcp", "--headless", "--json", "--for", "1500ms", "--warmup", "0s", "-s", "4K"];
+    let flags = [&[&peer[..]], &flags[..], &["--record", recording.to_str().unwrap()]].concat();
+    let live = railscope("load", &flags, here.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&live.stderr).into_owned();
+    assert!(said.contains("tells what it sees of itself, a sample each second"), "{said}");
+    let live: serde_json::Value = serde_json::from_slice(&live.stdout).expect(&said);
+    assert_eq!(live["peer"]["host"]["hostname"], "n2");
+    let found = live["peer"]["findings"].as_array().unwrap().iter().find(|f| f["code"] == "pcie-downgraded");
+    assert_eq!(found.expect("of the peer")["devices"][0], "mlx5_1");
+    assert!(live["peer"]["session"]["frames"].as_u64().unwrap() >= 1, "{live}");
+    assert!(live["findings"].as_array().unwrap().iter().all(|f| f["code"] != "pcie-downgraded"));
+    let again = Command::new(cargo_bin("railscope")).args(["report", "--format", "json"]).arg(&recording).output();
+    let again: serde_json::Value = serde_json::from_slice(&again.unwrap().stdout).unwrap();
+    assert_eq!(again["peer"], live["peer"]);
+}

@@ -62,10 +62,22 @@ pub struct How {
 }
 
 impl How {
-    /// What the rules find, worst first, without what is to be ignored.
+    /// What the rules find, worst first, without what is to be ignored; of a session of two hosts on both, with the name of
+    /// the other one before what is its.
     #[must_use]
     pub fn judge(&self, timeline: &Timeline) -> Vec<Finding> {
         let mut findings = rules::diagnose(timeline.topology(), timeline, &self.limits);
+        if let Some(there) = timeline.as_seen_by_peer() {
+            let host = there.topology().host.hostname.clone().unwrap_or_else(|| "peer".to_owned());
+            let found = rules::diagnose(there.topology(), &there, &self.limits);
+            findings.extend(found.into_iter().map(|finding| Finding {
+                devices: finding.devices.iter().map(|device| format!("{host}:{device}")).collect(),
+                message: format!("on {host}: {}", finding.message),
+                ..finding
+            }));
+            // the sort is stable: of equal severity ours come first
+            findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        }
         findings.retain(|finding| !self.ignore.iter().any(|code| *code == finding.code));
         findings
     }

@@ -7,7 +7,7 @@ use crate::cli::{Carrier, LoadArgs};
 use crate::peer::client::{Connected, connect};
 use crate::peer::{Door, End, Ended, perftest, request};
 use crate::printable::tell;
-use crate::session::{self, DEFAULT_EVERY, FrameSource, Gentle, Live, Stop};
+use crate::session::{self, Both, DEFAULT_EVERY, FrameSource, Gentle, Live, Stop};
 use crate::settings::FailOn;
 use crate::sim::{Pace, Setup, Simulated};
 use crate::tui::{How, Mode};
@@ -68,7 +68,16 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let load = connected.take_load().context("a load can be watched once")?;
     let stop = Stop::new();
     let live = Live::new(root, topology, every, None, Some(load), stop.clone());
+    let began = live.began();
     let (source, strained) = gentle(Box::new(live), &stop, args.gentle);
+    let sight = connected.agreed.sight.clone();
+    let source = match &sight {
+        Some(sight) => {
+            let offset_ns = sight.clock_offset_ns(began);
+            Box::new(Both::new(source, sight.inbox.clone(), sight.topology.clone(), offset_ns))
+        }
+        None => source,
+    };
     connected.go();
     let title = connected.agreed.peer.host.clone();
     let sums = connected.sums();
@@ -91,6 +100,9 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let code = watch::run_until(source, &common, how, end);
     if let Some(line) = sums.line() {
         tell(line);
+    }
+    if let Some(why) = sight.and_then(|sight| sight.came().1) {
+        tell(format_args!("a sample of the peer's host was left out: {why}"));
     }
     // what the rules find cannot make it better that a rail failed
     if let Some(why) = strained.get() {

@@ -10,12 +10,15 @@ use super::message::{Hello, Message, Plan};
 use super::offer::{Offer, listed};
 use super::party::Party;
 use super::proving::answer;
+use super::sight::Sight;
 use super::target::Target;
 use crate::GENERATED_BY;
 use crate::settings::Size;
 use probes::load::{Params, Role, Shape, Transport, WorkingSet};
 use probes::model::{Failure, LoadOp};
+use probes::root::Root;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 /// What a load over TCP is, in one line.
 const FUNCTIONAL_CHECK: &str = "over TCP from the rails' own addresses, every byte checked: a functional check, not a \
@@ -51,6 +54,8 @@ pub struct Agreed {
     pub plan: Plan,
     /// Memory of GPUs that the data lie in.
     pub gpus: Gpus,
+    /// The peer's host and its samples; `None` where it is this host, or does not tell.
+    pub sight: Option<Arc<Sight>>,
 }
 
 impl Agreed {
@@ -134,6 +139,11 @@ impl Agreed {
             lines.extend(less.map(|(device, depth)| {
                 format!("{device}: READ depth {depth}, not {asked}: one of the two ends can do no more")
             }));
+        }
+        if self.sight.is_some() {
+            lines.push(format!(
+                "{host} tells what it sees of itself, a sample each second: the session has both hosts"
+            ));
         }
         if self.peer.version != env!("CARGO_PKG_VERSION") {
             lines.push(format!("{host} runs railscope {}, this is {GENERATED_BY}", self.peer.version));
@@ -221,8 +231,10 @@ async fn agree(
         other => return Err(link.out_of_turn(&other, "`hello`")),
     };
     link.rename(format!("{} ({address})", peer.host));
-    let theirs = match link.next_within(limit, "its rails").await? {
-        Message::Rails { rails } => rails.into_iter().map(Offer::printable).collect::<Vec<_>>(),
+    let (theirs, tells) = match link.next_within(limit, "its rails").await? {
+        Message::Rails { rails, frames } => {
+            (rails.into_iter().map(Offer::printable).collect::<Vec<_>>(), frames)
+        }
         other => return Err(link.out_of_turn(&other, "`rails`")),
     };
     let matching = matching(&end.offers, &theirs);
@@ -232,10 +244,14 @@ async fn agree(
         let reasons = listed(&reasons, "there is none");
         return Err(PeerError::NothingMatches { peer: link.peer().to_owned(), reasons });
     }
-    let plan = Plan::new(&matching, &end.offers, &theirs, params)?;
+    // one machine need not be seen twice; two trees on it are two
+    let is_apart = |root: &Root| !root.is_live() || end.me.is_same_machine(&peer) != Some(true);
+    let wants_frames = tells && end.root.as_ref().is_some_and(is_apart);
+    let plan = Plan { wants_frames, ..Plan::new(&matching, &end.offers, &theirs, params)? };
     plan.check_memory(end)?;
     link.send(Message::Plan(plan.clone())).await?;
     let joined = join(link, end, &plan, Role::Reader).await?;
+    let sight = if wants_frames { Some(Arc::new(Sight::open(link).await?)) } else { None };
     let agreed = Agreed {
         port,
         loopback: end.me.is_same_machine(&peer).unwrap_or(joined.party.traffic.load().loopback),
@@ -247,6 +263,7 @@ async fn agree(
         left_out: joined.left_out,
         plan,
         gpus: joined.gpus,
+        sight,
     };
     Ok((agreed, joined.party))
 }
@@ -281,6 +298,7 @@ mod tests {
                 theirs: Some(GpuMemory { number: 3, facts: None, ways: vec![Registered::Peermem] }),
             },
             peer: theirs.me,
+            sight: None,
         };
         assert_eq!(
             agreed.introduction(&[("mlx5_0".to_owned(), Some(16))]),

@@ -8,6 +8,7 @@ use super::mending::Mending;
 use super::message::{Message, Progress};
 use super::party::{Done, Party};
 use super::server::Say;
+use super::sight::Sight;
 use super::traffic::PeerSide;
 use probes::load::Happening;
 use std::sync::Arc;
@@ -45,6 +46,8 @@ pub(super) struct Attendance {
     pub there: Arc<PeerSide>,
     /// What the session is to keep of all that happens.
     pub diary: Arc<Diary>,
+    /// The server's host, where it is seen.
+    pub sight: Option<Arc<Sight>>,
 }
 
 impl Attendance {
@@ -171,6 +174,7 @@ impl Attendance {
                 None => {}
             },
             Ok(Message::Progress(progress)) if both => self.progress_there(progress),
+            Ok(Message::Frame { frame }) if self.sight.is_some() => self.see(&frame),
             Ok(Message::Reopened { slot, end }) => {
                 let ours = self.party.at(slot).and_then(|at| Some((at, running.mending.answered(at)?)));
                 match (ours, end) {
@@ -188,6 +192,13 @@ impl Attendance {
             said => return Err(why_gone(&self.link, said)),
         }
         Ok(())
+    }
+
+    /// A sample of the server's host.
+    fn see(&self, frame: &str) {
+        if let Some(sight) = &self.sight {
+            sight.take(frame);
+        }
     }
 
     /// What happened to our threads, and whose time to be tried again has come.
@@ -328,6 +339,7 @@ impl Attendance {
             loop {
                 match self.link.next().await {
                     Ok(Message::Progress(progress)) => self.progress_there(progress),
+                    Ok(Message::Frame { frame }) => self.see(&frame),
                     Ok(Message::Bye { .. }) => return Ok(()),
                     Err(error) => return Err(error),
                     Ok(_) => {}

@@ -203,9 +203,11 @@ pub fn connect(end: End, target: Target, params: Params, say: Say) -> Result<Con
                         diary.note(failure.device.as_deref(), &format!("left out: {failure}"));
                     }
                     let load =
-                        Controlled::new(party.traffic.clone(), agreed.loopback, there.clone(), diary.clone());
+                        Controlled::new(party.traffic.clone(), agreed.loopback, there.clone(), diary.clone())
+                            .between(&agreed.plan);
+                    let sight = agreed.sight.clone();
                     let _ = ready.send(Ok((agreed, load, party.traffic.clone(), there.clone())));
-                    let attendance = Attendance { link, party, say, there, diary };
+                    let attendance = Attendance { link, party, say, there, diary, sight };
                     attendance.attend(may_go, finished, &mut interrupted).await
                 }
                 Err(error) => {

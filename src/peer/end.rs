@@ -58,6 +58,8 @@ pub struct End {
     pub gpu: Option<Facts>,
     /// Who may come in.
     pub door: Door,
+    /// Where this host's own samples are read, for a session of both ends; `None`: it tells none and wants none.
+    pub root: Option<Root>,
 }
 
 impl End {
@@ -85,6 +87,7 @@ impl End {
             timing: Timing::default(),
             gpu: None,
             door: Door::default(),
+            root: Some(root.clone()),
         };
         Ok((root, end))
     }

@@ -64,6 +64,7 @@ pub(super) fn end_with(host: &str, number: u8, engine: Arc<Fake>) -> End {
         timing: Timing::default(),
         gpu: None,
         door: Door::default(),
+        root: None,
     }
 }
 

@@ -108,6 +108,14 @@ impl Link {
         self.outbox.send(message).await.map_err(|_| PeerError::Closed { peer: self.peer.clone() })
     }
 
+    /// Sends a message that may be left out, unless much else waits to be sent.
+    pub fn offer(&self, message: Message) {
+        if self.outbox.capacity() > QUEUE / 2 {
+            // a connection that is gone is noticed by whoever listens
+            let _ = self.outbox.try_send(message);
+        }
+    }
+
     /// The next message that is not `KeepAlive`; waits as long as the peer lives.
     ///
     /// # Errors

@@ -9,7 +9,10 @@
 //!   Plan      ─────────────────────────▶                  which rails, which parameters
 //!   Endpoint for each thread ──────────▶ ◀── Endpoint for each thread
 //!   Ready     ─────────────────────────▶ ◀── Ready        queue pairs can receive
+//!                                        ◀── Host …       where the client wants it: what the host is
+//!   Clock …   ─────────────────────────▶ ◀── Clock …      and how the two clocks differ
 //!   Go, Progress … ────────────────────▶ ◀── Progress …   of a load of both directions
+//!                                        ◀── Frame …      where the client wants them
 //!   Reopen    ─────────────────────────▶ ◀── Reopened     a thread failed, and its rail is back
 //!   Resumed   ─────────────────────────▶
 //!   AtRest    ─────────────────────────▶ ◀── Checked      WRITE: are the data there?
@@ -74,6 +77,9 @@ pub struct Plan {
     pub lines: Vec<Line>,
     /// What both ends open with.
     pub params: Params,
+    /// Whether the server is to tell what its host is, and a sample of it each second. Older servers do not know the word.
+    #[serde(default)]
+    pub wants_frames: bool,
 }
 
 /// One message.
@@ -106,6 +112,9 @@ pub enum Message {
     Rails {
         /// Those that may be used, and those that are not ACTIVE with their state.
         rails: Vec<Offer>,
+        /// Whether the server can tell what it sees of itself: [`Plan::wants_frames`]. Older ones cannot.
+        #[serde(default)]
+        frames: bool,
     },
     /// What the client wants.
     Plan(Plan),
@@ -118,6 +127,25 @@ pub enum Message {
     },
     /// Every queue pair of this end can receive.
     Ready,
+    /// What the server's host is, where the client wants that: a part of a description.
+    Host {
+        /// When the times of its samples begin, on the server's clock.
+        began_ns: i64,
+        /// Parts that follow.
+        left: usize,
+        /// JSON of a topology, this part of it.
+        text: String,
+    },
+    /// What this end's clock shows; the server answers with its own.
+    Clock {
+        /// Nanoseconds since some moment.
+        now_ns: i64,
+    },
+    /// A sample of the server's host.
+    Frame {
+        /// It, as JSON.
+        frame: String,
+    },
     /// The client's threads begin.
     Go,
     /// How far this end is; of the server where the load has both directions.
@@ -204,6 +232,9 @@ impl Message {
             Self::Plan(_) => "plan",
             Self::Endpoint { .. } => "endpoint",
             Self::Ready => "ready",
+            Self::Host { .. } => "host",
+            Self::Clock { .. } => "clock",
+            Self::Frame { .. } => "frame",
             Self::Go => "go",
             Self::Progress(_) => "progress",
             Self::AtRest { .. } => "at-rest",

@@ -207,6 +207,7 @@ mod tests {
             ours: ours.offers,
             theirs: theirs.offers,
             left_out: Vec::new(),
+            sight: None,
             gpus: Gpus::default(),
         }
     }

@@ -44,7 +44,7 @@ impl Plan {
             }
         }
         params.check_shape(Some(lines.len())).map_err(PeerError::BadPlan)?;
-        Ok(Self { lines, params })
+        Ok(Self { lines, params, wants_frames: false })
     }
 
     /// How many threads each end has, in [`Plan::slots`].

@@ -1,5 +1,6 @@
 //! `serve`: one client at a time, or as many as it is told, until told to stop.
 
+use super::clock::now_ns;
 use super::end::End;
 use super::error::PeerError;
 use super::joining::join;
@@ -9,6 +10,7 @@ use super::offer::listed;
 use super::party::Party;
 use super::proving::ask;
 use super::seats::{Full, Seat, Seats};
+use super::telling::Telling;
 use super::watching::Watching;
 use probes::load::{Role, Transport};
 use std::net::SocketAddr;
@@ -142,13 +144,15 @@ impl Server {
             }
         };
         let mut ended = self.ended.clone();
-        let party = tokio::select! {
+        let (party, telling) = tokio::select! {
             joined = self.negotiate(link, &hello, &seat) => joined?,
             reason = stopped(&mut ended) => return Err(PeerError::StoppedHere(reason)),
         };
         let mut party = Parting(Some(party));
         let done = match &party.0 {
-            Some(party) => Watching::new(link, party, self.say.clone()).watch(&mut ended).await,
+            Some(party) => {
+                Watching::new(link, party, self.say.clone()).telling(telling).watch(&mut ended).await
+            }
             None => Ok(()),
         };
         // the client has stopped or is gone: its reads find nobody from here on
@@ -162,10 +166,15 @@ impl Server {
     }
 
     /// From `hello` to `go`.
-    async fn negotiate(&self, link: &mut Link, hello: &Hello, seat: &Seat) -> Result<Party, PeerError> {
+    async fn negotiate(
+        &self,
+        link: &mut Link,
+        hello: &Hello,
+        seat: &Seat,
+    ) -> Result<(Party, Option<Telling>), PeerError> {
         let limit = link.timing().answer;
         link.send(Message::Hello(self.end.me.clone())).await?;
-        link.send(Message::Rails { rails: self.end.offers.clone() }).await?;
+        link.send(Message::Rails { rails: self.end.offers.clone(), frames: self.end.root.is_some() }).await?;
         let plan = match link.next_within(limit, "its plan").await? {
             Message::Plan(plan) => plan,
             other => return Err(link.out_of_turn(&other, "`plan`")),
@@ -185,11 +194,32 @@ impl Server {
         for line in &joined.left_out {
             self.tell(&format!("{}: left out: {line}", link.peer()));
         }
-        match link.next_within(link.timing().opening, "its word to go").await? {
-            Message::Go => joined.party.traffic.go(),
-            other => return Err(link.out_of_turn(&other, "`go`")),
+        let mut telling = self.telling(link, plan.wants_frames).await?;
+        loop {
+            match link.next_within(link.timing().opening, "its word to go").await? {
+                Message::Go => break,
+                Message::Clock { .. } if telling.is_some() => {
+                    link.send(Message::Clock { now_ns: now_ns() }).await?;
+                }
+                other => return Err(link.out_of_turn(&other, "`go`")),
+            }
         }
-        Ok(joined.party)
+        joined.party.traffic.go();
+        if let Some(telling) = &mut telling {
+            telling.begin();
+        }
+        Ok((joined.party, telling))
+    }
+
+    /// Tells a client that wants it what this host is; what its samples then come from.
+    async fn telling(&self, link: &mut Link, wanted: bool) -> Result<Option<Telling>, PeerError> {
+        let Some(root) = self.end.root.clone().filter(|_| wanted) else { return Ok(None) };
+        let topology = (*self.end.topology).clone();
+        let open = tokio::task::spawn_blocking(move || Telling::open(root, topology));
+        let opened = link.meanwhile(open).await?;
+        let telling = opened.map_err(|error| PeerError::Rails(format!("looking at this host: {error}")))?;
+        telling.introduce(link).await?;
+        Ok(Some(telling))
     }
 }
 

@@ -86,7 +86,7 @@ fn run_and_say(
     let (go, may_go) = oneshot::channel();
     let (finish, finished) = oneshot::channel();
     go.send(()).unwrap();
-    let attendance = Attendance { link, party, say, there: Arc::default(), diary };
+    let attendance = Attendance { link, party, say, there: Arc::default(), diary, sight: None };
     let attended =
         tokio::spawn(async move { attendance.attend(may_go, finished, &mut pin!(pending())).await });
     (attended, finish)

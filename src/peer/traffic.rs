@@ -2,7 +2,7 @@
 
 use super::diary::Diary;
 use super::engine::Traffic;
-use super::message::Progress;
+use super::message::{Line, Plan, Progress};
 use probes::load::RunningLoad;
 use probes::model::{Failure, LegsSought, Load, Measured, WorkerFrame};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -72,6 +72,15 @@ impl Controlled {
         let load =
             if load.loopback == loopback { load } else { Arc::new(Load { loopback, ..(*load).clone() }) };
         Self { traffic, load, there, diary }
+    }
+
+    /// The same, with the peer's device at the other end of each of ours.
+    #[must_use]
+    pub(super) fn between(mut self, plan: &Plan) -> Self {
+        let pair = |line: &Line| (line.client.device.clone(), line.server.device.clone());
+        let peer_devices = plan.lines.iter().map(pair).collect();
+        self.load = Arc::new(Load { peer_devices, ..(*self.load).clone() });
+        self
     }
 
     /// Keeps how it was sought that each leg of a bond receives.

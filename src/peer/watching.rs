@@ -6,6 +6,7 @@ use super::link::{Link, printable, printable_name};
 use super::message::{Message, Progress};
 use super::party::{Done, Party};
 use super::server::{Say, stopped};
+use super::telling::Telling;
 use probes::load::Happening;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -39,6 +40,8 @@ pub(super) struct Watching<'a> {
     mending: BTreeSet<usize>,
     /// Failures of our own threads that were told.
     told: Vec<String>,
+    /// This host's own samples, where the client wants them.
+    telling: Option<Telling>,
 }
 
 impl<'a> Watching<'a> {
@@ -54,7 +57,13 @@ impl<'a> Watching<'a> {
             chores: JoinSet::new(),
             mending: BTreeSet::new(),
             told: Vec::new(),
+            telling: None,
         }
+    }
+
+    /// The same, with this host's own samples for the client.
+    pub fn telling(self, telling: Option<Telling>) -> Self {
+        Self { telling, ..self }
     }
 
     /// Until the client says goodbye; `ended` is the word that this end must stop.
@@ -93,6 +102,10 @@ impl<'a> Watching<'a> {
                     if let Ok(done) = done {
                         self.finish(done).await?;
                     }
+                    continue;
+                }
+                frame = told(&mut self.telling) => {
+                    self.link.offer(frame);
                     continue;
                 }
                 _ = tick.tick(), if both => {
@@ -277,6 +290,14 @@ impl<'a> Watching<'a> {
             progress.seconds,
             progress.rails.min(rails),
         )
+    }
+}
+
+/// Waits for this host's next sample; for ever where nobody wants any.
+async fn told(telling: &mut Option<Telling>) -> Message {
+    match telling {
+        Some(telling) => telling.next().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -1,5 +1,7 @@
 //! `slow-unexplained`: a rail is far below what it could do, and nothing that was found on it says why.
 //!
+//! Of a session of both hosts, a reason that was found on the other end of the rail is one too, and is named as that host's.
+//!
 //! Fires under load, when the mean in the load's direction is below 70 % of the rail's lowest ceiling and no
 //! other finding on the rail is a reason. Left alone: software devices (the CPU bounds them, not the card),
 //! ports that are not ACTIVE, loads into a GPU whose PCIe link is not known, and loads whose window is too small to tell: fewer bytes on the wire than the
@@ -63,8 +65,20 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
         .filter(|finding| !NO_REASON.contains(&&*finding.code))
         .flat_map(|finding| finding.devices.iter().map(String::as_str))
         .collect();
-    let slow: Vec<_> = slow.into_iter().filter(|(device, ..)| !explained.contains(device)).collect();
+    let mut slow: Vec<_> = slow.into_iter().filter(|(device, ..)| !explained.contains(device)).collect();
+    if !slow.is_empty() {
+        let there = explained_there(timeline, limits);
+        slow.retain(|(device, ..)| load.peer_devices.get(*device).is_none_or(|peer| !there.contains(peer)));
+    }
     finding(&slow, limits).into_iter().collect()
+}
+
+/// Rails of the other host on which something was found that is a reason; it is named as that host's.
+fn explained_there(timeline: &Timeline, limits: &Limits) -> BTreeSet<String> {
+    let Some(there) = timeline.as_seen_by_peer() else { return BTreeSet::new() };
+    let found = super::ALL.iter().filter(|rule| rule.codes != RULE.codes);
+    let found = found.flat_map(|rule| (rule.check)(there.topology(), &there, limits));
+    found.filter(|finding| !NO_REASON.contains(&&*finding.code)).flat_map(|finding| finding.devices).collect()
 }
 
 fn target_is_known(topology: &Topology, load: &Load) -> bool {
@@ -117,9 +131,11 @@ fn finding(slow: &[(&str, f64, f64)], limits: &Limits) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Traffic, described, found, named, rail, two_sockets};
+    use super::super::testing::{Traffic, described, found, found_in, named, rail, session, two_sockets};
     use super::RULE;
-    use probes::model::{Load, LoadOp, LoadTarget, Rail};
+    use crate::timeline::Timeline;
+    use probes::model::{Frame, Load, LoadOp, LoadTarget, Rail, RailFrame};
+    use std::sync::Arc;
 
     fn codes(rails: Vec<Rail>, load: Option<Load>, rates: &[f64]) -> Vec<String> {
         named(&found(&RULE, &two_sockets(rails), &Traffic { load, ..Traffic::loaded(rates) }))
@@ -150,6 +166,43 @@ mod tests {
         let deep = Load { read_depth: Some(1), device_read_depth: Some(16), ..described(LoadOp::Read) };
         let deep = Load { size_bytes: Some(1 << 20), ..deep };
         assert_eq!(codes(vec![rail("mlx5_0")], Some(deep), &[21.0]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_the_other_end_explains_is_not_called_unexplained() {
+        let far = |width| {
+            let mut far = rail("far_0");
+            far.pcie.as_mut().unwrap().hops[0].current_width = Some(width);
+            Arc::new(two_sockets(vec![far]))
+        };
+        let peer_devices = [("mlx5_0".to_owned(), "far_0".to_owned())].into();
+        let load = Arc::new(Load { peer_devices, ..described(LoadOp::Read) });
+        let codes = |width| {
+            let here = two_sockets(vec![rail("mlx5_0")]);
+            let mut session = session(here.clone());
+            session.hosts.push(far(width));
+            let mut timeline = Timeline::new(Arc::new(session));
+            for seq in 0..5 {
+                let moved = RailFrame {
+                    rx_bytes: Some(seq * 20_000_000_000),
+                    tx_bytes: Some(0),
+                    ..RailFrame::default()
+                };
+                let at_ns = seq * 1_000_000_000;
+                let load = Some(load.clone());
+                timeline.push(Frame { seq, at_ns, rails: vec![moved], load, ..Frame::default() });
+                timeline.push(Frame {
+                    host: 1,
+                    seq,
+                    at_ns,
+                    rails: vec![RailFrame::default()],
+                    ..Frame::default()
+                });
+            }
+            named(&found_in(&RULE, &here, &timeline))
+        };
+        assert_eq!(codes(16), ["slow-unexplained mlx5_0"]);
+        assert_eq!(codes(4), Vec::<String>::new());
     }
 
     #[test]

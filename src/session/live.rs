@@ -79,6 +79,12 @@ impl Live {
         }
     }
 
+    /// When the session began: the times of its frames count from here.
+    #[must_use]
+    pub fn began(&self) -> Instant {
+        self.began
+    }
+
     /// The next deadline; `None` when the session is over by then.
     fn due(&self) -> Option<Duration> {
         let due = self.every.checked_mul(self.tick)?;

@@ -53,6 +53,7 @@ fn end(host: &str, boot_id: &str) -> End {
         timing: Timing::default(),
         gpu: None,
         door: Door::default(),
+        root: None,
     }
 }
 

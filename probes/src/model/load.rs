@@ -150,6 +150,9 @@ pub struct Load {
     /// How it was sought before the load that each leg of a bond receives; empty where it was not, and in older sessions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub legs_sought: Vec<LegsSought>,
+    /// The peer's device at the other end of each of ours; empty of a load without a peer, and in older sessions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub peer_devices: BTreeMap<String, String>,
     /// Path MTU agreed with the peer, bytes (the smallest over the rails); `None` of a described load, without packets of
     /// RDMA, and in older sessions.
     #[serde(default)]

@@ -85,12 +85,12 @@ impl Peer {
         stop: Stop,
     ) -> anyhow::Result<Self> {
         let (root, end) = End::of(common, gid_index)?;
-        Ok(Self { root, end: End { door, ..end }, target, stop, introduced: Cell::new(false) })
+        Ok(Self { root, end: End { door, root: None, ..end }, target, stop, introduced: Cell::new(false) })
     }
 
     /// This end, about which nothing is left to say.
     pub(in crate::commands) fn of_end(root: Root, end: End, target: Target, stop: Stop) -> Self {
-        Self { root, end, target, stop, introduced: Cell::new(true) }
+        Self { root, end: End { root: None, ..end }, target, stop, introduced: Cell::new(true) }
     }
 
     /// This host, with the rails that the flags name.

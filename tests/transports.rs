@@ -292,7 +292,8 @@ fn a_cause_on_the_far_node_is_named_as_such_live_and_from_the_recording() {
     let server = Server::start(there.path(), &[]);
     let recording = here.path().join("both.rsz");
     let peer = format!("127.0.0.1:{}", server.port);
-    let flags = ["--transport", "tcp", "--headless", "--json", "--for", "1500ms", "--warmup", "0s", "-s", "4K"];
+    let flags =
+        ["--transport", "tcp", "--headless", "--json", "--for", "1500ms", "--warmup", "0s", "-s", "4K"];
     let flags = [&[&peer[..]], &flags[..], &["--record", recording.to_str().unwrap()]].concat();
     let live = railscope("load", &flags, here.path()).output().unwrap();
     let said = String::from_utf8_lossy(&live.stderr).into_owned();
@@ -303,7 +304,8 @@ fn a_cause_on_the_far_node_is_named_as_such_live_and_from_the_recording() {
     assert_eq!(found.expect("of the peer")["devices"][0], "mlx5_1");
     assert!(live["peer"]["session"]["frames"].as_u64().unwrap() >= 1, "{live}");
     assert!(live["findings"].as_array().unwrap().iter().all(|f| f["code"] != "pcie-downgraded"));
-    let again = Command::new(cargo_bin("railscope")).args(["report", "--format", "json"]).arg(&recording).output();
+    let again =
+        Command::new(cargo_bin("railscope")).args(["report", "--format", "json"]).arg(&recording).output();
     let again: serde_json::Value = serde_json::from_slice(&again.unwrap().stdout).unwrap();
     assert_eq!(again["peer"], live["peer"]);
 }

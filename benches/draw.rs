@@ -1,7 +1,7 @@
 //! What one picture costs: sixty-four rails with a minute of frames at ten a second. Two milliseconds are the limit.
 
 use probes::model::{Frame, LinkLayer, Rail, RailFrame, Session, Topology};
-use railscope::app::{App, How, Msg};
+use railscope::app::{App, How, Msg, View};
 use railscope::view::{self, Theme};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -51,6 +51,15 @@ fn frame(rails: usize, seq: u64) -> Frame {
 fn draw(bencher: divan::Bencher, (rails, width, height): (usize, u16, u16)) {
     let app = app(rails);
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a test backend cannot fail");
+    bencher.bench_local(|| {
+        terminal.draw(|frame| _ = view::draw(&app, frame)).expect("a test backend cannot fail");
+    });
+}
+
+#[divan::bench(args = View::ALL)]
+fn draw_view_of_64_rails(bencher: divan::Bencher, view: View) {
+    let app = app(64).at_view(view);
+    let mut terminal = Terminal::new(TestBackend::new(200, 60)).expect("a test backend cannot fail");
     bencher.bench_local(|| {
         terminal.draw(|frame| _ = view::draw(&app, frame)).expect("a test backend cannot fail");
     });

@@ -7,7 +7,7 @@ use crate::outline::Outline;
 use crate::session::{FrameSource, Replay};
 use crate::timeline::Timeline;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use probes::model::{Frame, GidChoice, Process, ProcessSource};
+use probes::model::{Frame, GidChoice, Gpu, GpuPath, PathClass, Process, ProcessSource};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
@@ -74,6 +74,21 @@ fn at_every_size(name: &str, mut app: App) {
 #[test]
 fn the_machine_is_drawn_with_the_switch_that_two_rails_share() {
     at_every_size("topology_shared-uplink", recorded("shared-uplink.rsz", View::Topology).with_rail(3));
+}
+
+#[test]
+fn a_gpu_tells_which_rail_is_nearest_to_it() {
+    let mut node = Node::with_rails(2);
+    let path = |device: &str, class| GpuPath { device: device.into(), class: Some(class), ports: Vec::new() };
+    node.topology.gpus.push(Gpu {
+        name: "gpu0".into(),
+        numa_node: Some(0),
+        paths: vec![path("mlx5_bond_2", PathClass::Sys), path("mlx5_bond_1", PathClass::Pix)],
+        ..Gpu::default()
+    });
+    let screen = screen(&mut of_timeline(&Timeline::new(node.session()), View::Topology), (80, 24));
+    let line = screen.lines().find(|line| line.contains("gpu0")).unwrap();
+    assert!(line.contains("PIX mlx5_bo") && screen.contains("2 rails, 1 GPU"), "{screen}");
 }
 
 #[test]

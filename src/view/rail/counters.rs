@@ -39,10 +39,13 @@ pub fn draw(app: &App, id: RailId, rail: &Rail, page: &mut Page) {
         rows.into_iter().partition(|row| row.grown.is_none_or(|more| more > 0));
     let unread = moving.iter().filter(|row| row.grown.is_none()).count();
     let growing = moving.len() - unread;
-    page.heading(
-        "Counters",
-        &format!("{growing} of {} grew in this session", growing + unread + quiet.len()),
-    );
+    let all = growing + unread + quiet.len();
+    let beside = if unread == all {
+        "not read twice so far".to_owned()
+    } else {
+        format!("{growing} of {all} grew in this session")
+    };
+    page.heading("Counters", &beside);
     if growing > 0 {
         let head = format!("{:<NAME$} {:>FIGURE$} {:>FIGURE$}  means", "", "per s", "session");
         page.line(vec![Span::styled(head, theme.dim())]);
@@ -66,7 +69,7 @@ pub fn draw(app: &App, id: RailId, rail: &Rail, page: &mut Page) {
     }
     if unread > 0 {
         let unread: Vec<_> = moving.into_iter().filter(|row| row.grown.is_none()).collect();
-        page.row("not read", &format!("twice: {}", names(&unread)), theme.dim());
+        page.row("unread", &names(&unread), theme.dim());
     }
 }
 

@@ -72,10 +72,11 @@ pub fn pcie(rail: &Rail, page: &mut Page) {
     };
     page.heading("PCIe", "from the card up");
     let slowest = ceilings::slowest_hop(path).map(|(_, rate)| rate);
-    let several = path.hops.len() > 1;
+    // of hops that are all alike none limits more than the others
+    let differs = path.hops.iter().filter_map(ceilings::link_gb_per_s).any(|rate| Some(rate) > slowest);
     for (at, hop) in path.hops.iter().enumerate() {
         let rate = ceilings::link_gb_per_s(hop);
-        let is_limit = several && rate.is_some() && rate == slowest;
+        let is_limit = differs && rate.is_some() && rate == slowest;
         let above = hop.upstream.as_deref().unwrap_or("root complex");
         let rate_text = rate.map_or(String::new(), |rate| format!(", {rate:.1} GB/s raw"));
         let shortfall = text::not_all_it_could(hop, at == 0);

@@ -126,6 +126,10 @@ pub fn draw(app: &App, item: &Item, lead: &str, columns: Columns, area: Rect, fr
         let gap = u16::from(after < area.right());
         (x, left) = (after + gap, area.right().saturating_sub(after + gap));
     }
+    if let Part::Gpu(at) = item.part {
+        let text = clip(&nearest(app, at), usize::from(left), theme.symbols);
+        buffer.set_string(x, area.y, text, theme.dim());
+    }
     if let Part::Rail(id) = item.part {
         let rail = &app.shown().topology().rails[id.0];
         let badges = badges::of(id, rail, app.shown().local().latest(), app.findings());
@@ -133,6 +137,15 @@ pub fn draw(app: &App, item: &Item, lead: &str, columns: Columns, area: Rect, fr
             x = buffer.set_span(x, area.y, &span, area.right().saturating_sub(x)).0;
         }
     }
+}
+
+/// The rails that are nearest to a GPU, with how near: `PIX mlx5_0`.
+fn nearest(app: &App, gpu: usize) -> String {
+    let gpu = &app.shown().topology().gpus[gpu];
+    let paths = || gpu.paths.iter().filter_map(|path| Some((path.class?, path.device.as_str())));
+    let Some(class) = paths().map(|(class, _)| class).min() else { return String::new() };
+    let devices: Vec<&str> = paths().filter(|(other, _)| *other == class).map(|(_, device)| device).collect();
+    format!("{} {}", class.word(), devices.join(", "))
 }
 
 /// What it is called: a rail by device and netdev, everything else by its PCI address.

@@ -1,7 +1,7 @@
 # What one types here. Each target installs the packages it needs (Debian and Ubuntu, as root or through sudo); a second
 # run finds them and asks nothing of the network.
 
-.PHONY: help demo test lint dist lab newcomer faults bench-draw bench-sessions bench-survey bench-lab bench-cost bench-paced
+.PHONY: help demo test lint dist lab newcomer faults verdicts bench-draw bench-sessions bench-survey bench-lab bench-cost bench-paced
 .DEFAULT_GOAL := help
 
 help:      ## lists these targets
@@ -36,6 +36,10 @@ faults:    ## breaks loads on simulated NICs: make faults STANDIN=FOLDER-OF-A-LI
 	@.ci/packages build dist standin
 	.ci/dist
 	tests/faults target/dist/railscope $(STANDIN)
+
+verdicts:  ## asks diagnose about 1000 simulated nodes and prints the causes planted beside the causes named
+	@.ci/packages build
+	.ci/env cargo test --locked --test verdicts -- --nocapture
 
 bench-lab: ## holds our READ load against ib_read_bw in two virtual hosts (some fifteen minutes)
 	@.ci/packages build dist lab

@@ -3,6 +3,10 @@
 //! | module | holds |
 //! |---|---|
 //! | [`plan`] | which load comes next, from what was seen so far |
+//! | `label_sets` | which of them come next on a slow bond |
+//! | `neighbours` | which rails share something, and where else a rail can be used from |
+//! | `rounds` | loads made more than once, and whether they differ |
+//! | `slow` | which rails are slow |
 //! | [`seen`] | what one load showed, rail by rail |
 //! | [`legs`] | which flow labels are tried until each leg of a bond received |
 //! | [`hypotheses`] | the seven causes, each held against what was seen |
@@ -13,9 +17,13 @@
 
 pub mod diagnosis;
 pub mod hypotheses;
+mod label_sets;
 pub mod legs;
+mod neighbours;
 pub mod plan;
+mod rounds;
 pub mod seen;
+mod slow;
 pub mod text;
 
 #[cfg(test)]

@@ -56,8 +56,8 @@ fn the_text_says_the_verdict_first_and_fits_eighty_columns() {
     for line in text.lines() {
         assert!(line.chars().count() <= 80 || line.contains('`'), "{line}");
     }
-    let third = text.lines().nth(2).unwrap();
-    assert_eq!(third, "1 rail is slow", "{text}");
+    assert_eq!(text.lines().next(), Some("1 rail is slow"), "{text}");
+    assert!(text.contains("what another node costs mlx5_bond_"), "{text}");
     assert!(text.contains("  H1 YES one leg of the bond carries everything: its legs bring"), "{text}");
     assert!(text.contains("SIMULATED"), "{text}");
     let markdown = String::from_utf8(diagnose(&["--scenario", "one-leg", "--format", "md"]).stdout).unwrap();

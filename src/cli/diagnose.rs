@@ -13,12 +13,14 @@ On the other host, here n2, runs `railscope serve`:
   railscope diagnose --transport sim --scenario planted --seed 7   of a machine and causes that the seed draws
 
 Each rail alone, all together; then, for slow rails and one healthy one beside them: each leg of a bond, CPUs
-and memory on the far node, memory that is in no cache, more threads, and the rails that share a PCIe link. A
-second each after 0.3 s, about a minute for eight rails; it loads the rails as fast as they go. Ctrl-C ends it
-with what was measured so far.
+and memory on other nodes, memory that is in no cache, more threads, more queue pairs, the rails that share a
+PCIe link, and those of its node. What looks slow, and what differs, is loaded three times. A second each after
+0.3 s, a minute or two for eight rails; it loads the rails as fast as they go. Ctrl-C ends it with what was
+measured so far.
 
 JSON: schema railscope.diagnosis/1.
-Exit codes: 0 no rail is slow, 1 one is or brings nothing, 2 could not do it (the reason is on stderr).";
+Exit codes: 0 no rail is slow, 1 one is or brings nothing, 2 could not do it, or ended before any was seen to be
+slow (the reason is on stderr).";
 
 /// What carries the bytes of a diagnosis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

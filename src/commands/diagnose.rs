@@ -10,7 +10,7 @@ use crate::experiments::diagnosis::{SCHEMA, judge};
 use crate::experiments::text::Markdown;
 use crate::experiments::{self, Base, Diagnosis, Kind, Seen, Step, plan};
 use crate::peer::request;
-use crate::printable::{Printable, tell};
+use crate::printable::Printable;
 use crate::rules::Severity;
 use crate::session::Stop;
 use crate::settings::{Common, Size};
@@ -67,7 +67,12 @@ pub fn run(args: &DiagnoseArgs) -> anyhow::Result<ExitCode> {
     print(&diagnosis, form)?;
     ensure!(measured, "not one rail could be measured: {}", first_failure(&diagnosis));
     // a rail that brings nothing is the slowest of all
-    let slow = diagnosis.unmeasured() > 0 || diagnosis.rails.iter().any(|rail| rail.slow);
+    let brings_nothing = !diagnosis.cut_short && diagnosis.unmeasured() > 0;
+    let slow = brings_nothing || diagnosis.rails.iter().any(|rail| rail.slow);
+    ensure!(
+        slow || !diagnosis.cut_short,
+        "ended before all was measured, and no rail was seen to be slow until then"
+    );
     Ok(ExitCode::from(u8::from(slow && common.fail_on().fails(Severity::Warning))))
 }
 
@@ -156,16 +161,15 @@ fn experiment(
     }
 }
 
-/// How far it is, on stderr: a line that is written over on a terminal, else one line an experiment.
+/// How far it is, in a line on stderr that is written over; nothing where nobody watches.
 fn progress(step: &Step, number: usize, left: usize, each: Duration) {
+    if !std::io::stderr().is_terminal() {
+        return;
+    }
     let seconds = (each * u32::try_from(left).unwrap_or(u32::MAX)).as_secs_f64().ceil();
     let line = format!("experiment {number} of {}: {step}; {seconds:.0} s left", number - 1 + left);
-    if std::io::stderr().is_terminal() {
-        let _ = write!(std::io::stderr(), "\r{}\x1b[K", Printable(line));
-        let _ = std::io::stderr().flush();
-    } else {
-        tell(line);
-    }
+    let _ = write!(std::io::stderr(), "\r{}\x1b[K", Printable(line));
+    let _ = std::io::stderr().flush();
 }
 
 fn first_failure(diagnosis: &Diagnosis) -> String {

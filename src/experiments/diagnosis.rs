@@ -2,18 +2,16 @@
 
 use super::Seen;
 use super::hypotheses::{Answer, Case, Hypothesis};
-use super::plan::{Kind, control};
-use super::seen::about;
-use crate::ceilings::{Ceilings, line_goodput_of_messages_gb_per_s};
+use super::plan::Kind;
+use super::rounds::Rates;
+use super::slow::{control, slow_rails, why_slow};
+use crate::ceilings::Ceilings;
 use crate::rules::Limits;
-use probes::model::{Rail, Topology};
+use probes::model::Topology;
 use serde::Serialize;
 
 /// Name and version of the JSON form.
 pub const SCHEMA: &str = "railscope.diagnosis/1";
-
-/// Ceilings closer than this are the same.
-const SAME_CEILING: f64 = 0.02;
 
 /// The order in which causes are named where several hold: what was seen directly before what was inferred.
 const FIRST: [&str; 7] = ["H3", "H1", "H2", "H6", "H7", "H5", "H4"];
@@ -64,7 +62,8 @@ pub struct RailDiagnosis {
     pub cause: Option<&'static str>,
     /// The table; empty of a rail that is not slow.
     pub hypotheses: Vec<Hypothesis>,
-    /// What placement costs on the healthy rail; null of any other.
+    /// What another node costs the fastest healthy rail, GB/s and percent in words; null of any other, and on a host with
+    /// one node.
     pub placement: Option<String>,
     /// What could not be measured on it, and why.
     pub failed: Vec<String>,
@@ -98,13 +97,13 @@ pub fn judge(topology: &Topology, limits: &Limits, seen: &[Seen]) -> Vec<RailDia
                 ceiling_gb_per_s: Ceilings::of(rail).lowest(),
                 slow: is_slow,
                 slow_because: why_slow(topology, rail, limits, seen).unwrap_or_default(),
-                control: control.as_ref() == Some(&rail.device),
+                control: !slow.is_empty() && control.as_ref() == Some(&rail.device),
                 cause: None,
                 hypotheses: if is_slow { case.all() } else { Vec::new() },
                 placement: control
                     .as_ref()
                     .filter(|device| **device == rail.device)
-                    .map(|_| case.placement().because),
+                    .and_then(|_| case.placement_cost()),
                 failed: failed(seen, &rail.device),
             };
             this.cause = is_slow.then(|| this.first_cause().map_or("slow-unexplained", |cause| cause.code));
@@ -116,75 +115,13 @@ pub fn judge(topology: &Topology, limits: &Limits, seen: &[Seen]) -> Vec<RailDia
     rails
 }
 
-/// Rails that are slow, in their order.
-pub(super) fn slow_rails(topology: &Topology, limits: &Limits, seen: &[Seen]) -> Vec<String> {
-    let slow = topology.rails.iter().filter(|rail| why_slow(topology, rail, limits, seen).is_some());
-    slow.map(|rail| rail.device.clone()).collect()
-}
-
-/// Below its ceiling, or below the median of the rails that could do as much, alone or together.
-fn why_slow(topology: &Topology, rail: &Rail, limits: &Limits, seen: &[Seen]) -> Option<String> {
-    let size_bytes = seen.first().map_or(u64::MAX, |seen| seen.step.params.size_bytes);
-    // small messages pay for their headers
-    let line = line_goodput_of_messages_gb_per_s(rail, size_bytes);
-    let ceiling = Ceilings { line, ..Ceilings::of(rail) }.lowest();
-    let is_software = rail.pcie.is_none();
-    for kind in [Kind::Alone, Kind::Together] {
-        let Some(own) = rate(seen, &kind, &rail.device) else { continue };
-        // what bounds a software device is the CPU, whatever its netdev says of a speed
-        if let Some(ceiling) =
-            ceiling.filter(|ceiling| !is_software && own < limits.far_below_share * ceiling)
-        {
-            return Some(format!(
-                "{kind} {} of {ceiling:.1} GB/s, {:.0} % (limit {:.0} %)",
-                crate::rules::rate(own),
-                own / ceiling * 100.0,
-                limits.far_below_share * 100.0
-            ));
-        }
-        let mut peers: Vec<f64> = topology
-            .rails
-            .iter()
-            .filter(|other| is_alike(Ceilings::of(rail).lowest(), Ceilings::of(other).lowest()))
-            .filter_map(|other| rate(seen, &kind, &other.device))
-            .collect();
-        peers.sort_by(f64::total_cmp);
-        let median = *peers.get(peers.len() / 2)?;
-        if peers.len() > 1 && own < limits.imbalance_share * median {
-            return Some(format!(
-                "{kind} {} GB/s, {:.2} of the median {} of {} rails that could do as much (limit {})",
-                crate::rules::rate(own),
-                own / median,
-                crate::rules::rate(median),
-                peers.len(),
-                limits.imbalance_share
-            ));
-        }
-        // trained low it reaches its own ceiling, which is not what its wire could bring
-        if let Some(line) = line.filter(|line| !is_software && own < limits.far_below_share * line) {
-            return Some(format!("{kind} {} of the {line:.1} GB/s of its wire", crate::rules::rate(own)));
-        }
-    }
-    None
-}
-
-fn is_alike(one: Option<f64>, other: Option<f64>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => (one - other).abs() <= SAME_CEILING * one.max(other),
-        (None, None) => true,
-        _ => false,
-    }
-}
-
-/// What a load of this kind brought on a rail.
+/// What loads of this kind brought on a rail in the mean.
 fn rate(seen: &[Seen], kind: &Kind, device: &str) -> Option<f64> {
-    about(seen, kind, device)?.of(device)?.gb_per_s
+    Rates::of(seen, kind, device).ok().map(|rates| rates.mean())
 }
 
 fn failed(seen: &[Seen], device: &str) -> Vec<String> {
-    let about = |seen: &&Seen| {
-        seen.step.kind == Kind::Together || seen.step.rails.first().is_some_and(|first| first == device)
-    };
+    let about = |seen: &&Seen| seen.step.is(&seen.step.kind, device);
     seen.iter()
         .filter(about)
         .filter_map(|seen| Some(format!("{}: {}", seen.step.kind, seen.failed.as_ref()?)))

@@ -1,18 +1,23 @@
 //! Which load comes next.
 //!
-//! Each rail alone; all together; then for each slow rail, and for one healthy rail beside which it is judged, each leg of
-//! its bond, the placements of CPU and memory, memory that is in no cache, twice the threads, and the rails with which it
-//! shares a PCIe link.
+//! Each rail alone; all together; what looks slow again, up to three times. Then for each slow rail, and for one healthy
+//! rail beside which it is judged, each leg of its bond, the placements of CPU and memory, memory that is in no cache, more
+//! threads, more queue pairs, the rails with which it shares a PCIe link, and those of its node. What differs there from the
+//! rail by itself is loaded twice more.
 
 use super::Seen;
-use super::diagnosis::slow_rails;
-use super::legs::Search;
-use crate::ceilings::{link_payload_gb_per_s, pcie_links};
+use super::label_sets::label_sets;
+use super::neighbours::{legs, of_node, places, sharing};
+use super::rounds::{Compared, ROUNDS, Rates};
+use super::slow::{alike, control, slow_rails, why_slow_in};
 use crate::rules::Limits;
 use probes::load::{Params, Place, WorkingSet};
 use probes::model::{LoadOp, Rail, Topology};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::fmt;
+
+/// Rails that are alike and fewer than this are each other's measure: they are loaded as often as the one that looks slow.
+const FEW: usize = 4;
 
 /// How a rail is loaded unless an experiment says otherwise, and what an experiment cannot know by itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +33,6 @@ pub struct Base {
 pub enum Kind {
     /// What a rail does by itself.
     Alone,
-    /// The same again: what differs between the two is noise.
-    Again,
     /// What all do at once.
     Together,
     /// What one leg of the bond does, from 1.
@@ -47,22 +50,30 @@ pub enum Kind {
     Cold,
     /// What more threads do.
     Workers(u32),
+    /// What more queue pairs do, and so more READs under way.
+    Queues(u32),
     /// What a rail does beside those with which it shares a PCIe link.
     Sharing,
+    /// What the rails of a node do at once.
+    Near(u32),
+    /// The same over memory that is in no cache.
+    NearCold(u32),
 }
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Alone => f.write_str("alone"),
-            Self::Again => f.write_str("alone again"),
             Self::Together => f.write_str("all together"),
             Self::Leg(leg) => write!(f, "leg {leg} of its bond"),
             Self::Labels(set) => write!(f, "queue pairs and flow labels anew, set {set}"),
             Self::Place { cpu, mem } => write!(f, "CPUs of node {cpu}, memory of node {mem}"),
             Self::Cold => f.write_str("cold memory"),
             Self::Workers(workers) => write!(f, "{workers} threads"),
+            Self::Queues(qps) => write!(f, "{qps} queue pairs"),
             Self::Sharing => f.write_str("with those that share a PCIe link"),
+            Self::Near(node) => write!(f, "rails of node {node}"),
+            Self::NearCold(node) => write!(f, "rails of node {node}, cold memory"),
         }
     }
 }
@@ -72,26 +83,52 @@ impl fmt::Display for Kind {
 pub struct Step {
     /// What it is to show.
     pub kind: Kind,
-    /// Rails that it loads; the first is the one it is about, but of all together.
+    /// Rails that it loads; the first is the one it is about, but of all together and of those of a node.
     pub rails: Vec<String>,
+    /// How often it was made then, from 1.
+    pub round: u32,
     /// How they are loaded.
     pub params: Params,
 }
 
 impl Step {
-    /// Whether it is about this rail alone, with what is asked in `kind`.
+    /// Whether it shows this rail with what is asked in `kind`.
     #[must_use]
     pub fn is(&self, kind: &Kind, device: &str) -> bool {
-        self.kind == *kind && self.rails.first().is_some_and(|first| first == device)
+        let is_about_all = matches!(self.kind, Kind::Together | Kind::Near(_) | Kind::NearCold(_));
+        self.kind == *kind
+            && if is_about_all {
+                self.rails.iter().any(|rail| rail == device)
+            } else {
+                self.rails.first().is_some_and(|first| first == device)
+            }
+    }
+
+    fn is_made(&self, seen: &[Seen]) -> bool {
+        let is_it =
+            |done: &Step| done.kind == self.kind && done.rails == self.rails && done.round == self.round;
+        seen.iter().any(|seen| is_it(&seen.step))
+    }
+
+    /// What it is to show, and the how manieth time.
+    fn experiment(&self) -> String {
+        match self.round {
+            0 | 1 => self.kind.to_string(),
+            2 => format!("{} again", self.kind),
+            round => format!("{} again ({round})", self.kind),
+        }
     }
 }
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = self.experiment();
         match (&self.kind, &self.rails[..]) {
-            (Kind::Together, rails) => write!(f, "{} rails together", rails.len()),
-            (kind, [first, ..]) => write!(f, "{first}: {kind}"),
-            (kind, []) => write!(f, "{kind}"),
+            (Kind::Together, rails) => {
+                write!(f, "{} rails{}", rails.len(), what.trim_start_matches("all"))
+            }
+            (Kind::Near(_) | Kind::NearCold(_), _) | (_, []) => f.write_str(&what),
+            (_, [first, ..]) => write!(f, "{first}: {what}"),
         }
     }
 }
@@ -99,7 +136,7 @@ impl fmt::Display for Step {
 impl Serialize for Step {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct("Step", 3)?;
-        fields.serialize_field("experiment", &self.kind.to_string())?;
+        fields.serialize_field("experiment", &self.experiment())?;
         fields.serialize_field("devices", &self.rails)?;
         fields.serialize_field("place", &self.params.place.to_string())?;
         fields.end()
@@ -109,146 +146,196 @@ impl Serialize for Step {
 /// The next load; `None` when all were made.
 #[must_use]
 pub fn next(topology: &Topology, base: &Base, limits: &Limits, seen: &[Seen]) -> Option<Step> {
-    all(topology, base, limits, seen)
-        .into_iter()
-        .find(|step| !seen.iter().any(|done| done.step.kind == step.kind && done.step.rails == step.rails))
+    Plan { topology, base, limits, seen }.all().into_iter().find(|step| !step.is_made(seen))
 }
 
 /// How many loads are left, as far as it can be told now.
 #[must_use]
 pub fn left(topology: &Topology, base: &Base, limits: &Limits, seen: &[Seen]) -> usize {
-    all(topology, base, limits, seen).len().saturating_sub(seen.len())
+    Plan { topology, base, limits, seen }.all().iter().filter(|step| !step.is_made(seen)).count()
 }
 
-/// Every load, as far as what was seen tells which.
-fn all(topology: &Topology, base: &Base, limits: &Limits, seen: &[Seen]) -> Vec<Step> {
-    let Base { params: base, cold } = base;
-    let devices: Vec<String> = topology.rails.iter().map(|rail| rail.device.clone()).collect();
-    let step = |kind, rails: Vec<String>, params: Params| Step { kind, rails, params };
-    let mut steps: Vec<Step> =
-        devices.iter().map(|device| step(Kind::Alone, vec![device.clone()], base.clone())).collect();
-    if devices.len() > 1 {
-        steps.push(step(Kind::Together, devices.clone(), base.clone()));
+/// What is planned with, and what was seen so far.
+struct Plan<'a> {
+    topology: &'a Topology,
+    base: &'a Base,
+    limits: &'a Limits,
+    seen: &'a [Seen],
+}
+
+impl Plan<'_> {
+    /// Every load, as far as what was seen tells which.
+    fn all(&self) -> Vec<Step> {
+        let mut steps: Vec<Step> = self
+            .topology
+            .rails
+            .iter()
+            .map(|rail| self.step(Kind::Alone, vec![rail.device.clone()]))
+            .collect();
+        if !self.are_made(&steps) {
+            // whether all can be loaded together is not known yet
+            steps.extend(self.together());
+            return steps;
+        }
+        steps.extend(self.together());
+        if !self.are_made(&steps) {
+            return steps;
+        }
+        steps.extend(self.again());
+        if !self.are_made(&steps) {
+            return steps;
+        }
+        let slow = slow_rails(self.topology, self.limits, self.seen);
+        for device in &slow {
+            let Some((_, rail)) = self.topology.rail(device) else { continue };
+            for step in self.of_rail(rail).into_iter().chain(self.of_neighbours(rail)) {
+                let more = self.differs(device, &step.kind).then(|| later(&step)).into_iter().flatten();
+                let more: Vec<Step> = more.collect();
+                for step in std::iter::once(step).chain(more) {
+                    // rails of one node are loaded once for all of them that are slow
+                    if !steps.iter().any(|known| known.is_same(&step)) {
+                        steps.push(step);
+                    }
+                }
+            }
+        }
+        let control = control(self.topology, &slow, self.seen);
+        if let Some((_, rail)) = control.and_then(|device| self.topology.rail(&device)) {
+            let mut of_rail = self.of_rail(rail);
+            if slow.is_empty() {
+                of_rail.retain(|step| matches!(step.kind, Kind::Place { .. }));
+            }
+            steps.extend(of_rail);
+        }
+        steps
     }
-    if seen.len() < steps.len() {
-        return steps;
+
+    fn are_made(&self, steps: &[Step]) -> bool {
+        steps.iter().all(|step| step.is_made(self.seen))
     }
-    let slow = slow_rails(topology, limits, seen);
-    for device in slow.iter().chain(control(topology, &slow, seen).as_ref()) {
-        let Some((_, rail)) = topology.rail(device) else { continue };
-        let own = || vec![device.clone()];
-        let mut of_rail = |kind, params| steps.push(step(kind, own(), params));
+
+    fn step(&self, kind: Kind, rails: Vec<String>) -> Step {
+        Step { kind, rails, round: 1, params: self.base.params.clone() }
+    }
+
+    /// Rails that brought something by themselves: another would keep those beside it from being measured.
+    fn able(&self, among: Vec<String>) -> Vec<String> {
+        let is_able = |device: &String| {
+            let mut alone = self.seen.iter().filter(|seen| seen.step.is(&Kind::Alone, device)).peekable();
+            alone.peek().is_none() || alone.any(|seen| seen.of(device).is_some())
+        };
+        among.into_iter().filter(is_able).collect()
+    }
+
+    fn together(&self) -> Option<Step> {
+        let all = self.topology.rails.iter().map(|rail| rail.device.clone()).collect();
+        let able = self.able(all);
+        (able.len() > 1).then(|| self.step(Kind::Together, able))
+    }
+
+    /// What looks slow once more, as often as it takes.
+    fn again(&self) -> Vec<Step> {
+        let looks_slow = |kind: &Kind| -> Vec<String> {
+            let rails = self.topology.rails.iter();
+            let slow =
+                rails.filter(|rail| why_slow_in(kind, self.topology, rail, self.limits, self.seen).is_some());
+            slow.map(|rail| rail.device.clone()).collect()
+        };
+        let mut steps = Vec::new();
+        let (alone, together) = (looks_slow(&Kind::Alone), looks_slow(&Kind::Together));
+        for device in &alone {
+            let alike = self.able(alike(self.topology, device));
+            let with = if alike.len() < FEW { alike } else { vec![device.clone()] };
+            for device in with {
+                steps.extend(later(&self.step(Kind::Alone, vec![device])));
+            }
+        }
+        for device in together.iter().filter(|device| !alone.contains(device)) {
+            // what it does by itself is what the rest is held against
+            steps.extend(later(&self.step(Kind::Alone, vec![device.clone()])));
+            steps.extend(self.together().iter().flat_map(later));
+        }
+        let mut once: Vec<Step> = Vec::new();
+        for step in steps {
+            if !once.iter().any(|known| known.is_same(&step)) {
+                once.push(step);
+            }
+        }
+        once
+    }
+
+    /// The loads of a rail by itself.
+    fn of_rail(&self, rail: &Rail) -> Vec<Step> {
+        let base = &self.base.params;
+        let own = |kind, params| Step { params, ..self.step(kind, vec![rail.device.clone()]) };
+        let mut steps: Vec<Step> = Vec::new();
         for leg in legs(rail) {
-            of_rail(Kind::Leg(leg), Params { leg: Some(leg), ..base.clone() });
+            steps.push(own(Kind::Leg(leg), Params { leg: Some(leg), ..base.clone() }));
         }
-        for set in label_sets(rail, seen) {
-            of_rail(Kind::Labels(set), Params { labels: [(device.clone(), set)].into(), ..base.clone() });
+        for set in label_sets(rail, self.seen) {
+            let labels = [(rail.device.clone(), set)].into();
+            steps.push(own(Kind::Labels(set), Params { labels, ..base.clone() }));
         }
-        for (cpu, mem) in places(topology, rail) {
-            of_rail(Kind::Place { cpu, mem }, Params { place: Place::Nodes { cpu, mem }, ..base.clone() });
+        for (cpu, mem) in places(self.topology, rail) {
+            let place = Place::Nodes { cpu, mem };
+            steps.push(own(Kind::Place { cpu, mem }, Params { place, ..base.clone() }));
         }
-        of_rail(Kind::Cold, Params { working_set: *cold, ..base.clone() });
+        steps.push(own(Kind::Cold, Params { working_set: self.base.cold, ..base.clone() }));
         let workers = base.workers.saturating_mul(2);
         if workers <= base.qps {
-            of_rail(Kind::Workers(workers), Params { workers, ..base.clone() });
+            steps.push(own(Kind::Workers(workers), Params { workers, ..base.clone() }));
         }
-        of_rail(Kind::Again, base.clone());
-        let sharing = sharing(topology, rail);
-        if !sharing.is_empty() && slow.contains(device) {
-            steps.push(step(Kind::Sharing, own().into_iter().chain(sharing).collect(), base.clone()));
+        let qps = base.qps.saturating_mul(2);
+        steps.push(own(Kind::Queues(qps), Params { qps, ..base.clone() }));
+        steps
+    }
+
+    /// The loads of a rail beside others.
+    fn of_neighbours(&self, rail: &Rail) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let sharing = self.able(sharing(self.topology, rail));
+        if !sharing.is_empty() {
+            let rails = std::iter::once(rail.device.clone()).chain(sharing).collect();
+            steps.push(self.step(Kind::Sharing, rails));
         }
+        let Some(node) = rail.numa_node else { return steps };
+        let near = self.able(of_node(self.topology, node));
+        if near.len() > 1 {
+            let cold = Params { working_set: self.base.cold, ..self.base.params.clone() };
+            steps.push(self.step(Kind::Near(node), near.clone()));
+            // memory that all of them find enough of is not what holds them back
+            if self.differs(&rail.device, &Kind::Near(node)) {
+                steps.push(Step { params: cold, ..self.step(Kind::NearCold(node), near) });
+            }
+        }
+        steps
     }
-    steps
-}
 
-/// The healthy rail beside which the slow ones are judged: the fastest alone.
-pub(super) fn control(topology: &Topology, slow: &[String], seen: &[Seen]) -> Option<String> {
-    if slow.is_empty() {
-        return None;
-    }
-    let alone = |device: &String| {
-        let step = seen.iter().find(|done| done.step.is(&Kind::Alone, device))?;
-        step.of(device)?.gb_per_s
-    };
-    let devices = topology.rails.iter().map(|rail| &rail.device).filter(|device| !slow.contains(device));
-    let rated = devices.filter_map(|device| Some((alone(device)?, device)));
-    rated.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, device)| device.clone())
-}
-
-/// Legs that can be tried one by one: those of a bond that carries RDMA on an mlx5 card.
-fn legs(rail: &Rail) -> Vec<u32> {
-    let is_mlx5 = rail.driver.as_deref() == Some("mlx5_core");
-    let bond = rail.bond.as_ref().filter(|bond| is_mlx5 && bond.carries_rdma != Some(false));
-    let count = bond.map_or(0, |bond| bond.legs.len());
-    (1..=u32::try_from(count).unwrap_or(0)).filter(|_| count > 1).collect()
-}
-
-/// Sets of flow labels that were tried on a rail because what it received came over one leg, and the one to try next.
-fn label_sets(rail: &Rail, seen: &[Seen]) -> std::ops::Range<u32> {
-    let search = search(rail, seen);
-    let next = search.as_ref().and_then(Search::next);
-    let tried =
-        seen.iter().filter(|seen| matches!(seen.step.kind, Kind::Labels(_)) && is_about(seen, rail)).count();
-    let tried = u32::try_from(tried).unwrap_or(u32::MAX);
-    1..tried.saturating_add(1 + u32::from(next.is_some()))
-}
-
-/// How far it is sought that each leg of a rail's bond receives; `None` where there is nothing to seek, or where the legs
-/// already do in what was seen of the rail by itself.
-pub(super) fn search(rail: &Rail, seen: &[Seen]) -> Option<Search> {
-    let mut search = Search::on(rail, 0)?;
-    let legs = |seen: &Seen| seen.of(&rail.device).and_then(|rail| rail.legs_gb_per_s.clone());
-    let alone = seen.iter().find(|seen| seen.step.kind == Kind::Alone && is_about(seen, rail))?;
-    search.saw_before(&legs(alone)?);
-    if search.is_complete() {
-        return None;
-    }
-    for seen in seen.iter().filter(|seen| is_about(seen, rail)) {
-        match (&seen.step.kind, legs(seen)) {
-            (Kind::Labels(set), legs) => search.saw(*set, legs.as_deref()),
-            (Kind::Leg(_), Some(legs)) => search.saw_before(&legs),
-            _ => {}
+    /// Whether the first load of a kind differs from what the rail is held against, so that it is worth to be made again.
+    fn differs(&self, device: &str, kind: &Kind) -> bool {
+        let base = match kind {
+            Kind::NearCold(node) => Kind::Near(*node),
+            Kind::Leg(_) | Kind::Labels(_) => return false,
+            _ => Kind::Alone,
+        };
+        let rates = |kind: &Kind| Rates::of(self.seen, kind, device);
+        match (rates(kind), rates(&base)) {
+            (Ok(rates), Ok(base)) => rates.rounds() > 1 || rates.beside(&base) != Compared::Same,
+            _ => false,
         }
     }
-    Some(search)
 }
 
-fn is_about(seen: &Seen, rail: &Rail) -> bool {
-    seen.step.rails.first().is_some_and(|first| *first == rail.device)
+impl Step {
+    fn is_same(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.rails == other.rails && self.round == other.round
+    }
 }
 
-/// The three placements besides the rail's own node for both: far CPUs, far memory, both far.
-pub(super) fn places(topology: &Topology, rail: &Rail) -> Vec<(u32, u32)> {
-    let Some(near) = rail.numa_node.filter(|near| topology.node(*near).is_some()) else { return Vec::new() };
-    let can = |node: &&probes::model::NumaNode| {
-        node.node != near
-            && node.memory_bytes.is_some_and(|bytes| bytes > 0)
-            && node.cpus.as_ref().is_some_and(|cpus| !cpus.is_empty())
-    };
-    let far = topology.numa.iter().filter(can).max_by_key(|node| topology.distance(near, node.node));
-    far.map_or_else(Vec::new, |far| vec![(far.node, near), (near, far.node), (far.node, far.node)])
-}
-
-/// Other rails whose way up goes over a link of this rail's.
-pub(super) fn sharing(topology: &Topology, rail: &Rail) -> Vec<String> {
-    let own = pcie_links(rail);
-    let others = topology.rails.iter().filter(|other| other.device != rail.device);
-    others
-        .filter(|other| pcie_links(other).iter().any(|(link, _)| own.iter().any(|(own, _)| own == link)))
-        .map(|other| other.device.clone())
-        .collect()
-}
-
-/// Payload of the slowest link that a rail has in common with one of the others, GB/s; `None` where that is not known.
-pub(super) fn shared_payload_gb_per_s(topology: &Topology, rail: &Rail, others: &[String]) -> Option<f64> {
-    let theirs: Vec<String> = topology
-        .rails
-        .iter()
-        .filter(|other| others.contains(&other.device))
-        .flat_map(|other| pcie_links(other).into_iter().map(|(link, _)| link))
-        .collect();
-    let shared = pcie_links(rail).into_iter().filter(|(link, _)| theirs.contains(link));
-    shared.filter_map(|(_, hop)| link_payload_gb_per_s(hop)).reduce(f64::min)
+/// The same load in the rounds after the first.
+fn later(step: &Step) -> impl Iterator<Item = Step> + use<> {
+    let step = step.clone();
+    (2..=ROUNDS).map(move |round| Step { round, ..step.clone() })
 }
 
 /// What a load of this kind is by default: READs of a size and depth that fill a rail, over 1 s after 0.3 s.

@@ -1,6 +1,6 @@
 //! What one load showed.
 
-use super::plan::{Kind, Step};
+use super::plan::Step;
 use crate::ceilings::read_window_gb_per_s;
 use crate::sweep::bound::Bound;
 use crate::sweep::row::Nic;
@@ -63,7 +63,10 @@ impl Seen {
             let (id, _) = topology.rail(device)?;
             let of_rail = to.workers.iter().filter(|worker| worker.rail == Some(id));
             let round_trip_ns = of_rail.filter_map(|worker| worker.round_trip_ns).min()?;
-            let depth = load.read_depth?.min(load.depth.unwrap_or(u32::MAX));
+            // another rail of the same load may have agreed to fewer READs
+            let agreed = load.workers.iter().filter(|worker| worker.device == *device);
+            let agreed = agreed.filter_map(|worker| worker.read_depth).min().or(load.read_depth)?;
+            let depth = agreed.min(load.depth.unwrap_or(u32::MAX));
             read_window_gb_per_s(load.qps?, depth, load.size_bytes?, round_trip_ns)
         };
         let rails = point.rails.into_iter().map(|rail| RailSeen {
@@ -90,14 +93,6 @@ impl Seen {
     pub fn of(&self, device: &str) -> Option<&RailSeen> {
         self.rails.iter().find(|rail| rail.device == device).filter(|_| self.failed.is_none())
     }
-}
-
-/// The load of a kind that is about this rail; of all together whichever it is about.
-pub(super) fn about<'a>(seen: &'a [Seen], kind: &Kind, device: &str) -> Option<&'a Seen> {
-    seen.iter().find(|seen| match kind {
-        Kind::Together => seen.step.kind == Kind::Together,
-        kind => seen.step.is(kind, device),
-    })
 }
 
 /// GB/s of each leg in the direction of the data.

@@ -49,7 +49,7 @@ impl Diagnosis {
             0 if self.unmeasured() > 0 => {
                 format!("no rail that could be measured is slow, and {} could not be", self.unmeasured())
             }
-            0 if self.cut_short => "no rail is slow, as far as it was measured".to_owned(),
+            0 if self.cut_short => "no rail was seen to be slow before it was ended".to_owned(),
             0 => "no rail is slow".to_owned(),
             1 => "1 rail is slow".to_owned(),
             count => format!("{count} rails are slow"),
@@ -100,18 +100,17 @@ impl RailDiagnosis {
 
 impl Display for Diagnosis {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", Wrapped { lead: "", text: &self.heading() })?;
-        write!(f, "{}", Wrapped { lead: "", text: &self.small_print() })?;
-        writeln!(f, "{}\n", self.verdict())?;
+        writeln!(f, "{}", self.verdict())?;
         for rail in self.slow() {
             write!(f, "{}", Wrapped { lead: "SLOW  ", text: &rail.sentence() })?;
             if let Some(cause) = rail.cause.filter(|cause| crate::rules::explain::of(cause).is_some()) {
                 writeln!(f, "  > what to do: `railscope explain {cause}`")?;
             }
         }
-        if self.slow().next().is_some() {
-            writeln!(f)?;
-        }
+        writeln!(f)?;
+        write!(f, "{}", Wrapped { lead: "", text: &self.heading() })?;
+        write!(f, "{}", Wrapped { lead: "", text: &self.small_print() })?;
+        writeln!(f)?;
         writeln!(f, "{:<20}{:>12}{:>14}{:>14}", "rail", "alone GB/s", "together GB/s", "ceiling GB/s")?;
         for rail in &self.rails {
             let [alone, together, ceiling] = rail.figures();
@@ -138,7 +137,8 @@ impl Display for Diagnosis {
         for rail in &self.rails {
             if let Some(cost) = &rail.placement {
                 writeln!(f)?;
-                write!(f, "{}", Wrapped { lead: &format!("{} (control): ", rail.device), text: cost })?;
+                let text = format!("what another node costs {}: {cost}", rail.device);
+                write!(f, "{}", Wrapped { lead: "", text: &text })?;
             }
         }
         for rail in self.rails.iter().filter(|rail| !rail.failed.is_empty()) {
@@ -172,6 +172,11 @@ impl Display for Markdown<'_> {
             )?;
             for Hypothesis { id, says, answer, because, .. } in &rail.hypotheses {
                 writeln!(f, "| {id} | {says} | {answer} | {} |", cell(because))?;
+            }
+        }
+        for rail in &diagnosis.rails {
+            if let Some(cost) = &rail.placement {
+                writeln!(f, "\nWhat another node costs `{}`: {}", rail.device, cell(cost))?;
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! What a NIC counts of the traffic that it carries.
 
-use super::world::Counter;
+use super::world::{Counter, Grows};
 use probes::model::{LegFrame, LoadOp};
 
 /// Headers that mlx5 counts with each packet of a READ response or a WRITE, bytes: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4.
@@ -55,9 +55,9 @@ impl Messages {
 }
 
 impl Counter {
-    /// What it shows after so many gigabytes.
-    pub(super) fn after(&self, gb: f64, is_held_back: bool) -> u64 {
-        if self.when_held_back && !is_held_back {
+    /// What it shows after so many gigabytes of a rail that this holds back.
+    pub(super) fn after(&self, gb: f64, held_by: Option<Grows>) -> u64 {
+        if self.grows != Grows::Always && Some(self.grows) != held_by {
             return self.before;
         }
         #[expect(

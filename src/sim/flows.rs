@@ -5,7 +5,7 @@
 //! way than both ends agreed to, which is a demand of its own.
 
 use super::setup::Setup;
-use super::world::World;
+use super::world::{Grows, World};
 use crate::ceilings::{
     Flow, ResourceId, line_of_messages_gb_per_s, line_raw_gb_per_s, link_payload_gb_per_s, max_min_shares,
     path_payload_gb_per_s, pcie_links,
@@ -14,6 +14,9 @@ use probes::model::{LoadOp, Rail};
 
 /// What a thread far from its NIC still gets done: completions and doorbells cross the link between sockets.
 const FAR_THREAD_SHARE: f64 = 0.8;
+
+/// A rail that gets less of what it could is held back.
+const HELD_BACK: f64 = 0.9;
 
 /// What traffic crosses.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +70,11 @@ impl Rates {
 
 /// Rates while these rails are loaded so, and all go as fast as they can.
 pub(super) fn rates_gb_per_s(world: &World, setup: &Setup, loaded: &[usize]) -> Rates {
+    rates(world, setup, loaded, &world.beyond_gb_per_s)
+}
+
+/// The same with these bounds beyond the host; one that is not among them bounds nothing.
+fn rates(world: &World, setup: &Setup, loaded: &[usize], beyond_gb_per_s: &[f64]) -> Rates {
     let mut carriers = Crossed::default();
     let (mut flows, mut of_flows) = (Vec::new(), Vec::new());
     let shares = setup.shares();
@@ -80,12 +88,10 @@ pub(super) fn rates_gb_per_s(world: &World, setup: &Setup, loaded: &[usize]) -> 
             for (leg, qps) in on_legs.into_iter().enumerate().filter(|(_, qps)| *qps > 0) {
                 let mut crosses = way(world, setup, &mut carriers, rail, leg);
                 crosses.extend(thread_of(world, setup, &mut carriers, (rail, thread)));
-                let beyond = world.unseen[rail].beyond.iter();
-                crosses.extend(
-                    beyond.map(|&out| {
-                        carriers.position(Resource::Beyond(out), Some(world.beyond_gb_per_s[out]))
-                    }),
-                );
+                for &out in &world.unseen[rail].beyond {
+                    let bound = beyond_gb_per_s.get(out).copied();
+                    crosses.extend(bound.map(|bound| carriers.position(Resource::Beyond(out), Some(bound))));
+                }
                 let demand = window_gb_per_s(world, setup, rail).map(|each| each * f64::from(qps));
                 flows.push(Flow { crosses, demand });
                 of_flows.push((position, thread, leg));
@@ -102,7 +108,7 @@ pub(super) fn rates_gb_per_s(world: &World, setup: &Setup, loaded: &[usize]) -> 
             of_others.push((rail, leg));
         }
     }
-    let rates = max_min_shares(&carriers.capacities, &flows);
+    let shares = max_min_shares(&carriers.capacities, &flows);
     let mut found = Rates {
         loaded: loaded
             .iter()
@@ -110,13 +116,31 @@ pub(super) fn rates_gb_per_s(world: &World, setup: &Setup, loaded: &[usize]) -> 
             .collect(),
         others: world.topology.rails.iter().map(|rail| vec![0.0; legs_of(rail)]).collect(),
     };
-    for ((position, thread, leg), rate) in of_flows.into_iter().zip(&rates) {
+    for ((position, thread, leg), rate) in of_flows.into_iter().zip(&shares) {
         found.loaded[position][thread][leg] = rate.unwrap_or(0.0);
     }
-    for ((rail, leg), rate) in of_others.into_iter().zip(&rates[ours..]) {
+    for ((rail, leg), rate) in of_others.into_iter().zip(&shares[ours..]) {
         found.others[rail][leg] = rate.unwrap_or(0.0);
     }
     found
+}
+
+/// What holds each loaded rail back: something beyond the host, the host, or nothing that a counter would tell of.
+pub(super) fn held_by(world: &World, setup: &Setup, loaded: &[usize], rates: &Rates) -> Vec<Option<Grows>> {
+    let mut counters = loaded.iter().flat_map(|&rail| &world.unseen[rail].counters);
+    if counters.all(|counter| counter.grows == Grows::Always) {
+        return vec![None; loaded.len()];
+    }
+    let host = self::rates(world, setup, loaded, &[]);
+    let of_rail = |at: usize| {
+        let wire = line_of_messages_gb_per_s(&world.topology.rails[loaded[at]], setup.size_bytes);
+        if rates.of(at) < HELD_BACK * host.of(at) {
+            Some(Grows::BeyondHolds)
+        } else {
+            wire.filter(|wire| host.of(at) < HELD_BACK * wire).map(|_| Grows::HostHolds)
+        }
+    };
+    (0..loaded.len()).map(of_rail).collect()
 }
 
 /// What data cross that arrive on this leg: its wire, the PCIe links, what is between sockets, memory.
@@ -257,7 +281,7 @@ mod tests {
         let node = rates(Scenario::Memory, &[5, 6, 7, 8], &usual);
         assert_eq!(node, vec![vec![16.0, 16.0]; 4]);
         let cold = Setup { is_cold: true, ..usual };
-        assert_eq!(rates(Scenario::Memory, &[5, 6, 7, 8], &cold), vec![vec![5.0, 5.0]; 4]);
+        assert_eq!(rates(Scenario::Memory, &[5, 6, 7, 8], &cold), vec![vec![12.0, 12.0]; 4]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod dice;
 use super::flows::rates_gb_per_s;
 use super::machine::Machine;
 use super::setup::Setup;
-use super::world::{Counter, Hides, Unseen, World};
+use super::world::{Counter, Grows, Hides, Unseen, World};
 use crate::ceilings::line_goodput_gb_per_s;
 use causes::Planting;
 use dice::Dice;
@@ -164,7 +164,7 @@ impl Planted {
                 } else {
                     0.0
                 },
-                when_held_back: false,
+                grows: Grows::Always,
             };
             let line = line_goodput_gb_per_s(rail).unwrap_or_default();
             Unseen {

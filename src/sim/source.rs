@@ -2,12 +2,12 @@
 
 use super::clock::Clock;
 use super::counted::Messages;
-use super::flows::{legs_of, rates_gb_per_s};
+use super::flows::{held_by, legs_of, rates_gb_per_s};
 use super::noise::Noise;
 use super::scenario::Scenario;
 use super::setup::Setup;
 use super::transport::{Nic, NicLeg, SimTransport};
-use super::world::{Counter, Hides, World};
+use super::world::{Counter, Grows, Hides, World};
 use crate::session::{FrameSource, SourceError, Stop};
 use anyhow::ensure;
 use probes::load::{Counts, LoadTransport};
@@ -23,9 +23,6 @@ use std::time::{Duration, Instant};
 
 /// As on a live node, what is dear to read is read once a second.
 const FULL_EVERY_NS: u64 = 1_000_000_000;
-/// A rail that gets less of what nothing but its ceilings would leave it is held back.
-pub(super) const HELD_BACK: f64 = 0.9;
-
 /// How virtual time passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
@@ -65,8 +62,8 @@ struct SimRail {
     op: LoadOp,
     counters: Vec<Counter>,
     hides: Hides,
-    /// Whether it gets less than its wire could bring.
-    is_held_back: bool,
+    /// What holds it back.
+    held_by: Option<Grows>,
     /// What others read over each leg, bytes per nanosecond.
     others: Vec<f64>,
 }
@@ -165,7 +162,7 @@ impl Simulated {
     fn start(&mut self, world: &World, setup: &Setup, seed: u64) -> std::io::Result<()> {
         let able = world.able();
         let rates = rates_gb_per_s(world, setup, &able);
-        let free = rates_gb_per_s(&World::of(world.topology.clone()), setup, &able);
+        let held_by = held_by(world, setup, &able, &rates);
         for (at, (number, rail)) in (1_u32..).zip(&world.topology.rails).enumerate() {
             let position = able.iter().position(|able| *able == at);
             let of_threads = position.map_or(&[][..], |position| &rates.loaded[position]);
@@ -194,7 +191,7 @@ impl Simulated {
                 op: setup.op,
                 counters: unseen.counters.clone(),
                 hides: unseen.hides,
-                is_held_back: position.is_some_and(|at| rates.of(at) < HELD_BACK * free.of(at)),
+                held_by: position.and_then(|at| held_by[at]),
                 others: rates.others[at].clone(),
             });
         }
@@ -338,7 +335,7 @@ impl SimRail {
             unit.nic.legs.iter().map(|leg| leg.payload_bytes.load(Ordering::Relaxed)).sum()
         };
         let gb = self.units.iter().map(payload).sum::<u64>() as f64 / 1e9;
-        self.counters.iter().map(|counter| Some(counter.after(gb, self.is_held_back))).collect()
+        self.counters.iter().map(|counter| Some(counter.after(gb, self.held_by))).collect()
     }
 
     fn leg(&self, leg: usize, at_ns: u64) -> LegFrame {

@@ -1,11 +1,10 @@
 //! Both ends of a load's measured time, made at once: what experiments look at, without threads and without waiting.
 
 use super::counted::Messages;
-use super::flows::{Rates, legs_of, rates_gb_per_s, single_read_ns, thread_gb_per_s};
+use super::flows::{Rates, held_by, legs_of, rates_gb_per_s, single_read_ns, thread_gb_per_s};
 use super::noise::Noise;
 use super::setup::Setup;
-use super::source::HELD_BACK;
-use super::world::World;
+use super::world::{Grows, World};
 use probes::model::{Frame, LegFrame, PerfFrame, RailFrame, RailId, WorkerFrame, WorkerPhase};
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,8 +35,8 @@ struct Loaded<'a> {
     rails: Vec<usize>,
     /// What they get, before noise.
     rates: Rates,
-    /// The same on a node where nothing is wrong.
-    free: Rates,
+    /// What holds each of them back.
+    held_by: Vec<Option<Grows>>,
     /// Share of that which each gets in this window.
     shares: Vec<f64>,
 }
@@ -55,14 +54,10 @@ impl World {
             // a rail is never faster than its ceiling
             (BEST_SHARE - self.noise + self.noise * noise.around_zero()) * wanders.min(1.0 / BEST_SHARE)
         });
-        let loaded = Loaded {
-            world: self,
-            setup,
-            rates: rates_gb_per_s(self, setup, &able),
-            free: rates_gb_per_s(&Self::of(self.topology.clone()), setup, &able),
-            shares: shares.collect(),
-            rails: able,
-        };
+        let shares = shares.collect();
+        let rates = rates_gb_per_s(self, setup, &able);
+        let held_by = held_by(self, setup, &able, &rates);
+        let loaded = Loaded { world: self, setup, rates, held_by, shares, rails: able };
         let load = Arc::new(setup.load(self, &loaded.rails));
         let frame = |seq: u64, at: Duration, measured: Duration| Frame {
             seq,
@@ -100,8 +95,9 @@ impl Loaded<'_> {
                 let bytes = whole(rate * self.shares[position] * seconds * 1e9);
                 let operations = bytes / self.setup.size_bytes.max(1);
                 // a thread that does all it can is never without work, whatever else strays
-                let empty = does.map_or(0.5, |does| (1.0 - rate / does).max(BUSY_EMPTY_SHARE));
-                let polls = POLLS_PER_US * seconds * 1e6;
+                let empty = does.map_or(0.0, |does| (1.0 - rate / does).max(BUSY_EMPTY_SHARE));
+                // how busy a thread is that can do whatever comes is not simulated
+                let polls = does.map_or(0.0, |_| POLLS_PER_US * seconds * 1e6);
                 let single_ns = single_read_ns(self.world, self.setup, at);
                 WorkerFrame {
                     rail: Some(RailId(at)),
@@ -145,15 +141,14 @@ impl Loaded<'_> {
         let sum = |count: fn(&LegFrame) -> Option<u64>| {
             legs.iter().map(count).sum::<Option<u64>>().filter(|_| !unseen.hides.bytes)
         };
-        let is_held_back =
-            position.is_some_and(|position| self.rates.of(position) < HELD_BACK * self.free.of(position));
+        let held_by = position.and_then(|position| self.held_by[position]);
         let gb = (0..count).map(payload).sum::<f64>() / 1e9;
         RailFrame {
             rx_bytes: sum(|leg| leg.rx_rdma_bytes),
             tx_bytes: sum(|leg| leg.tx_rdma_bytes),
             state: Some("ACTIVE".into()),
             phys_state: Some("LinkUp".into()),
-            counters: unseen.counters.iter().map(|counter| Some(counter.after(gb, is_held_back))).collect(),
+            counters: unseen.counters.iter().map(|counter| Some(counter.after(gb, held_by))).collect(),
             legs: if rail.bond.is_some() && !unseen.hides.legs { legs } else { Vec::new() },
             lost: false,
         }

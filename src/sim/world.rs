@@ -73,8 +73,19 @@ pub(super) struct Counter {
     pub(super) before: u64,
     /// How much it grows for each gigabyte that arrives.
     pub(super) per_gb: f64,
-    /// Whether it grows only while this host takes less than the wire could bring.
-    pub(super) when_held_back: bool,
+    /// While what it grows.
+    pub(super) grows: Grows,
+}
+
+/// While what a counter grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Grows {
+    /// Whatever holds the rail back.
+    Always,
+    /// While this host takes less than arrives could.
+    HostHolds,
+    /// While something beyond the host holds it back.
+    BeyondHolds,
 }
 
 /// What a NIC does not tell.
@@ -153,7 +164,7 @@ impl World {
         world.socket_link_gb_per_s = Some(34.0);
         world.noise = 0.005;
         if scenario == Scenario::Memory {
-            world.memory.insert(1, Memory { hot_gb_per_s: 128.0, cold_gb_per_s: 40.0 });
+            world.memory.insert(1, Memory { hot_gb_per_s: 128.0, cold_gb_per_s: 96.0 });
         }
         for (rail, unseen) in world.topology.rails.iter().zip(&mut world.unseen) {
             let fault = scenario.fault_of(rail);
@@ -172,7 +183,7 @@ impl World {
 
 /// A counter that stands still.
 pub(super) fn still((_, before): (&'static str, u64)) -> Counter {
-    Counter { before, per_gb: 0.0, when_held_back: false }
+    Counter { before, per_gb: 0.0, grows: Grows::Always }
 }
 
 /// A counter of a rail that is held back by this.
@@ -181,7 +192,7 @@ fn growing(fault: Option<Fault>, (name, before): (&'static str, u64)) -> Counter
     Counter {
         before,
         per_gb: grows.map_or(0.0, |(_, per_gb)| *per_gb),
-        when_held_back: fault == Some(Fault::Memory),
+        grows: if fault == Some(Fault::Memory) { Grows::HostHolds } else { Grows::Always },
     }
 }
 

@@ -227,9 +227,13 @@ impl Row {
 }
 
 impl Row {
-    /// A simulated thread polls in virtual steps, which say nothing of a real one.
+    /// A simulated thread whose time on a CPU is not told polls in virtual steps, which say nothing of a real one.
     fn without_polls_if(self, is_simulated: bool) -> Self {
-        if is_simulated { Self { empty_poll_share: None, completions_per_poll: None, ..self } } else { self }
+        if is_simulated && self.busy_share.is_none() {
+            Self { empty_poll_share: None, completions_per_poll: None, ..self }
+        } else {
+            self
+        }
     }
 }
 

@@ -74,7 +74,7 @@ pub(super) fn seek(
                 if load.is_some_and(|load| load.loopback) {
                     "the peer is this host, and loopback crosses no leg".to_owned()
                 } else {
-                    let made = Step { kind: Kind::Alone, rails, params: asked };
+                    let made = Step { kind: Kind::Alone, rails, round: 1, params: asked };
                     let seen = Seen::between(
                         made,
                         &measured.topology,

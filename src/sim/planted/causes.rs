@@ -2,9 +2,9 @@
 
 use super::dice::Dice;
 use super::{Cause, Planted};
-use crate::ceilings::{link_payload_gb_per_s, pcie_links};
+use crate::ceilings::{line_goodput_gb_per_s, link_payload_gb_per_s, pcie_links};
 use crate::sim::node::full_hop;
-use crate::sim::world::{Memory, Unseen};
+use crate::sim::world::{Grows, Memory, Unseen};
 use probes::model::Hop;
 
 /// A cause leaves a rail between these shares of what it could do: it is slow beyond doubt, and not dead.
@@ -65,7 +65,7 @@ impl Planting<'_> {
 
     /// Payload that the wire of a rail carries, GB/s.
     fn ceiling(&self, at: usize) -> f64 {
-        crate::ceilings::line_goodput_gb_per_s(&self.planted.world.topology.rails[at]).unwrap_or_default()
+        line_goodput_gb_per_s(&self.planted.world.topology.rails[at]).unwrap_or_default()
     }
 
     fn leaves(&mut self) -> f64 {
@@ -77,11 +77,11 @@ impl Planting<'_> {
     }
 
     /// Lets a counter grow where the NIC has it.
-    fn grow(&mut self, at: usize, names: &[&str], per_gb: f64, when_held_back: bool) {
+    fn grow(&mut self, at: usize, names: &[&str], per_gb: f64, grows: Grows) {
         let world = &mut self.planted.world;
         let counters = world.topology.rails[at].counters.iter().zip(&mut world.unseen[at].counters);
         for (_, counter) in counters.filter(|(name, _)| names.contains(&name.as_str())) {
-            (counter.per_gb, counter.when_held_back) = (counter.per_gb + per_gb, when_held_back);
+            (counter.per_gb, counter.grows) = (counter.per_gb + per_gb, grows);
         }
     }
 
@@ -90,7 +90,7 @@ impl Planting<'_> {
         if self.dice.one_in(2) {
             let per_gb = self.dice.between(30.0, 300.0);
             for &at in on {
-                self.grow(at, &["eth/tx_prio3_pause"], per_gb, true);
+                self.grow(at, &["eth/tx_prio3_pause"], per_gb, Grows::HostHolds);
             }
         }
     }
@@ -240,7 +240,7 @@ impl Planting<'_> {
         let (on, _) = self.beyond();
         let per_gb = self.dice.between(low, high);
         for &at in &on {
-            self.grow(at, counters, per_gb, true);
+            self.grow(at, counters, per_gb, Grows::BeyondHolds);
         }
         on
     }

@@ -11,6 +11,7 @@ mod keymap;
 mod keys;
 mod msg;
 mod prompt;
+mod recalled;
 mod selection;
 mod shown;
 mod view;
@@ -32,6 +33,7 @@ use crate::view::{self as screen, RateUnit, Seen, Theme};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use probes::model::{Frame, Session};
 use prompt::Typed;
+use recalled::Recalled;
 use std::sync::Arc;
 
 /// Replays go no slower and no faster than this.
@@ -51,6 +53,8 @@ pub struct App {
     is_paused: bool,
     /// What is shown instead of the newest.
     held: Option<Box<Timeline>>,
+    /// What of the past was read back from the recording.
+    recalled: Recalled,
     outline: Arc<Outline>,
     /// Number of the last place that was asked for.
     asked: u64,
@@ -88,6 +92,7 @@ impl App {
             history: History::new(session),
             is_paused: false,
             held: None,
+            recalled: Recalled::default(),
             outline: Arc::default(),
             asked: 0,
             sought: 0,
@@ -130,6 +135,7 @@ impl App {
                 self.go_to_share(share)
             }
             Msg::Sought(sought) => self.arrive(*sought),
+            Msg::Recalled(sought) => self.recalled(*sought),
             Msg::Outlined(outline) => {
                 self.outline = outline;
                 Command::Draw
@@ -171,6 +177,7 @@ impl App {
 
     /// Shows this instead of the newest; `None` shows the newest.
     fn show(&mut self, held: Option<Box<Timeline>>) {
+        self.leave_recalled();
         self.held = held;
         self.judged = false;
     }

@@ -11,7 +11,7 @@ mod terminal;
 
 pub use crate::app::{How, Mode};
 
-use crate::app::{App, Command, Msg};
+use crate::app::{App, Command, Msg, Seek, Sought};
 use crate::hangup::Hangup;
 use crate::outline::Outline;
 use crate::printable::tell;
@@ -91,8 +91,9 @@ fn show(
         Signals::listen().context("signals cannot be listened to")?
     };
     let scan = beside(&app, &send)?;
+    let answers = send.clone();
     let mut sampler = Sampler::start(feed, mode, stop, send).context("the sampler thread could not start")?;
-    let watching = watch(&mut screen, &mut app, &mut msgs, &mut panicked, &mut signals, &sampler);
+    let watching = watch(&mut screen, &mut app, &mut msgs, &mut panicked, &mut signals, &sampler, &answers);
     let left = runtime.block_on(watching);
     drop(screen);
     drop(scan);
@@ -122,6 +123,7 @@ async fn watch(
     panicked: &mut UnboundedReceiver<String>,
     signals: &mut Signals,
     sampler: &Sampler,
+    answers: &UnboundedSender<Msg>,
 ) -> anyhow::Result<()> {
     let mut keys = EventStream::new();
     let mut redraw = interval(REDRAW);
@@ -170,6 +172,10 @@ async fn watch(
                 sampler.order(Order::Seek(seek));
                 dirty = true;
             }
+            Command::Recall(seek) => {
+                read_back(app, seek, answers.clone())?;
+                dirty = true;
+            }
             Command::Copy(text) => {
                 screen.copy(&text).context("the terminal cannot be written to")?;
                 draw(screen, app)?;
@@ -178,6 +184,18 @@ async fn watch(
             Command::Quit => return Ok(()),
         }
     }
+}
+
+/// Reads a part of the recording on a thread of its own, so that neither a sample nor a key waits for a disk.
+fn read_back(app: &App, seek: Seek, answers: UnboundedSender<Msg>) -> anyhow::Result<()> {
+    let Some(recording) = app.how().recording.clone() else { return Ok(()) };
+    let read = move || {
+        let place = player::recall(recording.path(), seek.to_ns);
+        // nobody waits for it once the screen is left
+        let _ = answers.send(Msg::Recalled(Box::new(Sought { number: seek.number, place })));
+    };
+    let thread = std::thread::Builder::new().name("recall".into()).spawn(read);
+    thread.map(drop).context("the thread that reads the recording back could not start")
 }
 
 /// The share of the session's length that was clicked on, or dragged over.

@@ -2,10 +2,12 @@
 //!
 //! A session file goes to any moment at once: the screen asks for it ([`Command::Seek`]) and goes on when it is there
 //! ([`super::Msg::Sought`]). Whatever comes live, or from a copied tree, can be stepped back through as far as its
-//! [`History`](super::History) reaches; it goes on behind the picture that is held.
+//! [`History`](super::History) reaches, and while it is recorded to its beginning ([`Command::Recall`]); it goes on behind
+//! the picture that is held.
 
 use super::jump::{self, Here};
 use super::prompt::{Prompt, Question};
+use super::recalled::Wanted;
 use super::{Action, App, Command, Seek};
 use crate::outline::{Kind, Towards};
 use crate::view::position;
@@ -76,7 +78,13 @@ impl App {
 
     fn step_back(&mut self) -> Command {
         let here_ns = self.here_ns();
+        if let Some(command) = self.step_back_recalled(here_ns) {
+            return command;
+        }
         let Some(before_ns) = self.history.before_ns(here_ns) else {
+            if self.has_recording() {
+                return self.recall_before(here_ns);
+            }
             if self.how.mode.is_seekable() && here_ns > self.first_ns() {
                 self.is_paused = true;
                 return self.seek(here_ns.saturating_sub(1));
@@ -93,6 +101,9 @@ impl App {
     fn step_on(&mut self) -> Command {
         let is_past = self.how.mode.is_past();
         if self.held.is_some() {
+            if let Some(command) = self.step_on_recalled(self.here_ns()) {
+                return command;
+            }
             if let Some(after_ns) = self.history.after_ns(self.here_ns()) {
                 return self.hold_at(after_ns);
             }
@@ -112,7 +123,7 @@ impl App {
     }
 
     /// Holds the picture at a frame of the history.
-    fn hold_at(&mut self, at_ns: u64) -> Command {
+    pub(super) fn hold_at(&mut self, at_ns: u64) -> Command {
         let is_newest = self.history.newest_ns() == Some(at_ns);
         let is_past = self.how.mode.is_past();
         self.is_paused = true;
@@ -143,6 +154,9 @@ impl App {
         };
         if at_ns > newest_ns {
             return self.say(&format!("{} has not come yet", position(at_ns)));
+        }
+        if at_ns < oldest_ns && self.has_recording() {
+            return self.recall(at_ns, Wanted::Newest);
         }
         if at_ns < oldest_ns && at_ns > 0 {
             self.say(&format!("{} is no longer kept; this is the oldest frame that is", position(at_ns)));
@@ -191,7 +205,7 @@ impl App {
         };
         let is_kept = self.history.oldest_ns().is_some_and(|oldest_ns| moment.at_ns >= oldest_ns);
         let text = format!("{}: {}", position(moment.at_ns), moment.text);
-        if !self.how.mode.is_seekable() && !is_kept {
+        if !self.how.mode.is_seekable() && !is_kept && !self.has_recording() {
             return self.say(&format!("{text}; no longer kept"));
         }
         let command = self.go_to(moment.at_ns);
@@ -220,7 +234,7 @@ impl App {
         Command::Seek(Seek { number: self.asked, to_ns, pace: self.pace() })
     }
 
-    fn first_ns(&self) -> u64 {
+    pub(super) fn first_ns(&self) -> u64 {
         self.outline.span_ns().map_or(0, |(first_ns, _)| first_ns)
     }
 

@@ -23,6 +23,8 @@ pub enum Msg {
     Scrubbed(f64),
     /// The place that was asked for.
     Sought(Box<Sought>),
+    /// The part of the recording that was asked for with [`Command::Recall`].
+    Recalled(Box<Sought>),
     /// What is known by now of the whole session.
     Outlined(Arc<Outline>),
 }
@@ -62,6 +64,8 @@ pub enum Command {
     Step,
     /// Go to another place of the session file.
     Seek(Seek),
+    /// Read the minute up to this place back from the file that the session is being written into, and answer.
+    Recall(Seek),
     /// Put this into the clipboard of the terminal, and draw.
     Copy(String),
     /// Leave.

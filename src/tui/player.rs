@@ -2,9 +2,10 @@
 
 use super::sampler::{Go, Pace};
 use crate::app::{History, Msg, Sought};
-use crate::session::{Seekable, on_first_clock};
+use crate::session::{Replay, Seekable, on_first_clock};
 use crate::timeline::Timeline;
 use probes::model::Frame;
+use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -38,6 +39,12 @@ pub(super) fn play(mut source: Box<dyn Seekable>, mut pace: Pace, send: &Unbound
             return;
         }
     }
+}
+
+/// The minute of a file up to the newest frame at or before `to_ns`, also of one that is still being written.
+pub(super) fn recall(path: &Path, to_ns: u64) -> Result<History, String> {
+    let mut replay = Replay::open(path).map_err(|error| error.to_string())?;
+    go(&mut replay, to_ns)
 }
 
 /// The minute up to the newest frame at or before `to_ns`; the source goes on behind it.
@@ -77,12 +84,15 @@ fn shows_something(frames: &[Arc<Frame>]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::go;
-    use crate::app::How;
+    use super::{go, recall};
+    use crate::app::{App, Command, How, Mode, Msg, Sought};
     use crate::session::{FrameSource, Recorded, Replay};
     use crate::sim::{Pace, Simulated};
     use crate::timeline::Timeline;
+    use crate::view::Theme;
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
     use std::path::PathBuf;
+    use std::sync::Arc;
     use std::time::Duration;
 
     const SECOND: u64 = 1_000_000_000;
@@ -121,6 +131,57 @@ mod tests {
             assert_eq!(sought.next_frame().unwrap(), behind, "{to_ns}");
             assert_eq!(how.judge(history.newest()), how.judge(&timeline), "{to_ns}");
         }
+    }
+
+    #[test]
+    fn a_session_that_is_being_recorded_is_stepped_back_to_its_beginning() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mixed.rsz");
+        let source = Simulated::new("mixed", 1, Duration::from_millis(500), Pace::AsFastAsPossible, None);
+        let mut live = Recorded::create(source.unwrap(), &path).unwrap();
+        let status = live.status();
+        let how = How { mode: Mode::Demo, recording: Some(status.clone()), ..How::default() };
+        let mut app = App::new(live.session(), how.clone(), Theme::default());
+        let mut seen = Timeline::new(live.session());
+        let mut then = None;
+        for _ in 0..300 {
+            let frame = Arc::new(live.next_frame().unwrap().unwrap());
+            seen.push(frame.clone());
+            if frame.at_ns == 42 * SECOND {
+                then = Some((seen.past(), how.judge(&seen)));
+            }
+            app.update(Msg::Frame(frame));
+        }
+        // and the recorder is still at it
+        while status.frames() < 200 {
+            std::thread::yield_now();
+        }
+        let mut recalls = 0;
+        let mut press = |app: &mut App, code| {
+            let command = app.update(Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+            if let Command::Recall(seek) = command {
+                recalls += 1;
+                let place = recall(&path, seek.to_ns);
+                app.update(Msg::Recalled(Box::new(Sought { number: seek.number, place })));
+            }
+            let seq = |timeline: &Timeline| timeline.local().latest().unwrap().seq;
+            assert_eq!(seq(app.newest()), 299, "what comes live is where it was");
+            (seq(app.shown()), recalls)
+        };
+        let keys = [KeyCode::Home, KeyCode::Char(']'), KeyCode::Char(']'), KeyCode::Char('[')];
+        assert_eq!(keys.map(|key| press(&mut app, key)), [(0, 1), (1, 2), (2, 2), (1, 2)]);
+        for key in "g42s".chars() {
+            press(&mut app, KeyCode::Char(key));
+        }
+        assert_eq!(press(&mut app, KeyCode::Enter), (84, 3));
+        app.prepare();
+        assert_eq!(Some((app.shown().past(), app.findings().to_vec())), then);
+        assert_eq!(press(&mut app, KeyCode::End), (299, 3));
+        // from the oldest frame in memory to the one before it
+        press(&mut app, KeyCode::Char(' '));
+        let oldest = (1..=200).find(|_| press(&mut app, KeyCode::Char('[')).1 > 3);
+        assert_eq!(oldest, Some(121), "a minute of two frames a second, and the one before");
+        assert_eq!(press(&mut app, KeyCode::Char(']')).0, 179);
     }
 
     #[test]

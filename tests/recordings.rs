@@ -83,7 +83,7 @@ fn course(mut source: impl FrameSource) -> Vec<Known> {
 
 fn is_judged_live_as_it_is_replayed(path: &Path, again: &Path) {
     let live = course(Recorded::create(Replay::open(path).unwrap(), again).unwrap());
-    assert!(live.len() > 50, "{}", path.display());
+    assert!(live.len() > 5, "{}", path.display());
     let mut replay = Replay::open(again).unwrap();
     for then in live.iter().filter(|then| then.found.is_some()).rev().step_by(4) {
         let there = replay.seek(then.at_ns).unwrap().timeline(replay.session());

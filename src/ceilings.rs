@@ -9,8 +9,8 @@ mod shares;
 mod together;
 
 pub use line::{
-    goodput_share, line_goodput_gb_per_s, line_goodput_of_messages_gb_per_s, line_goodput_under_gb_per_s,
-    line_of_messages_gb_per_s, line_raw_gb_per_s, with_path_mtu_of,
+    goodput_share, line_counted_gb_per_s, line_goodput_gb_per_s, line_goodput_of_messages_gb_per_s,
+    line_goodput_under_gb_per_s, line_of_messages_gb_per_s, line_raw_gb_per_s, with_path_mtu_of,
 };
 pub use pcie::{
     is_made_up, lane_gb_per_s, link_gb_per_s, link_payload_gb_per_s, path_payload_gb_per_s,

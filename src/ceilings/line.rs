@@ -38,6 +38,22 @@ pub fn line_goodput_gb_per_s(rail: &Rail) -> Option<f64> {
     super::possible(line_raw_gb_per_s(rail)? * goodput_share(rail.path_mtu?, overhead))
 }
 
+/// What a port counts of a wire full of long messages, GB/s: payload with the headers that belong to a packet, without the
+/// preamble and gap and check sequence around it. `None` as in [`line_goodput_gb_per_s`].
+///
+/// Source: IBTA 1.4, 16.1.3.5, `PortRcvData`: octets between the start delimiter and the VCRC; on Ethernet the octets of
+/// `received_ib_unicast` of mlx5 likewise begin with the Ethernet header.
+#[must_use]
+pub fn line_counted_gb_per_s(rail: &Rail) -> Option<f64> {
+    const PREAMBLE_GAP_AND_FCS: f64 = 20.0 + 4.0;
+    const VCRC: f64 = 2.0;
+    let (raw, goodput, mtu) =
+        (line_raw_gb_per_s(rail)?, line_goodput_gb_per_s(rail)?, f64::from(rail.path_mtu?));
+    let uncounted = if rail.link_layer? == LinkLayer::InfiniBand { VCRC } else { PREAMBLE_GAP_AND_FCS };
+    let packet = mtu * raw / goodput;
+    Some(raw * (packet - uncounted) / packet)
+}
+
 /// Payload the wire can carry in messages of this size, GB/s: below the path MTU each has a packet of its own, and more
 /// of the wire goes to headers. `None` as in [`line_goodput_gb_per_s`].
 #[must_use]

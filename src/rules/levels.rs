@@ -1,16 +1,17 @@
 //! `above-port`, `line-limit`: a rail at, or above, what its wire carries.
 //!
 //! Rates are means of good intervals over the last minute (over the session where that shows too little), in
-//! the busier direction, as the NIC counted them. `line-limit` from 95 % of the wire's payload on;
+//! the busier direction, as the NIC counted them. `line-limit` from 95 % of the wire on, payload of our own load held
+//! against what the wire can carry of payload, counted bytes against what it can carry of them, headers included;
 //! `above-port` above 1.02 × the wire's raw rate where the PCIe path's limit is known (above that the rate is
 //! `implausible`).
 
-use super::means::{Over, counted, held};
+use super::means::{Over, UnderLoad, counted, held};
 use super::wording::{list, rate, rounded};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings;
 use crate::timeline::{LegSums, Timeline};
-use probes::model::{Rail, Topology};
+use probes::model::{Rail, RailId, Topology};
 use serde_json::{Map, Value};
 
 /// The rules of this file.
@@ -36,7 +37,7 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
         let Some(raw) = ceilings::line_raw_gb_per_s(&rail) else { continue };
         if gb > ABOVE * raw {
             found.extend(above(&rail, gb, raw));
-        } else if let Some(line) = ceilings::line_goodput_gb_per_s(&timeline.local().at_path_mtu(&rail))
+        } else if let Some((gb, line)) = of_the_wire(timeline, limits, id, &rail, gb)
             && gb >= limits.line_share * line
         {
             full.push((rail, gb, line));
@@ -44,6 +45,25 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
     }
     found.extend(at_the_wire(&full, limits));
     found
+}
+
+/// What fills most of the wire, with what would fill it: the payload of our own load, or all that the NIC counted, in
+/// which headers are.
+fn of_the_wire(
+    timeline: &Timeline,
+    limits: &Limits,
+    id: RailId,
+    rail: &Rail,
+    counted_gb_per_s: f64,
+) -> Option<(f64, f64)> {
+    let rail = timeline.local().at_path_mtu(rail);
+    let payload = [Over::Window, Over::Session].into_iter().find_map(|over| {
+        let load = UnderLoad::of(timeline.local(), id, over).load;
+        held(timeline.session(), limits, &load).then(|| load.mean_gb_per_s()).flatten()
+    });
+    let ours = payload.zip(ceilings::line_goodput_gb_per_s(&rail));
+    let all = Some(counted_gb_per_s).zip(ceilings::line_counted_gb_per_s(&rail));
+    [ours, all].into_iter().flatten().max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))
 }
 
 fn above(rail: &Rail, gb: f64, raw: f64) -> Option<Finding> {
@@ -100,6 +120,9 @@ mod tests {
     fn a_full_wire_is_worth_knowing_and_a_half_full_one_is_not() {
         assert_eq!(codes(48.5), ["line-limit mlx5_0"]);
         assert_eq!(codes(40.0), Vec::<String>::new());
+        // headers are counted: 47.0 of 49.7 GB/s, though it would be 96 % of the payload's 49.0
+        assert_eq!(codes(47.0), Vec::<String>::new());
+        assert_eq!(codes(47.3), ["line-limit mlx5_0"]);
     }
 
     #[test]

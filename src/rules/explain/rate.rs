@@ -56,7 +56,8 @@ pub(super) const CODES: &[Explanation] = &[
         code: "line-limit",
         severity: "info",
         means: "The rail is at its wire: only a faster port would do more.",
-        fires: "The rate is at or above {line-share} of the line's payload, rate × MTU / (MTU + headers).",
+        fires: "The payload of our own load is at or above {line-share} of the line's payload, rate × MTU / (MTU + headers), or \
+                what the NIC counted, headers included, is so of what it can count of a full line.",
         silent: "Where the line rate is not known.",
         mend: "Nothing to mend.",
         source: "IBTA 1.4, 5.2; RoCE v2 annex A17",
@@ -76,7 +77,8 @@ pub(super) const CODES: &[Explanation] = &[
         severity: "warning",
         means: "Each queue pair keeps few READs on the wire although the device can do more.",
         fires: "A READ load uses a depth below 8, and the device can do more than it uses.",
-        silent: "Where the depth in use is not known.",
+        silent: "Where the depth in use is not known, or where size, queue pairs and the measured round trip show that so few \
+                 bring twice what the rail could carry.",
         mend: "Set max_rd_atomic and max_dest_rd_atomic to the device's maximum at both ends (`ib_read_bw -o 16`, `railscope \
                load --read-depth 16`).",
         source: "IBTA 1.4, 9.4.4; ibv_modify_qp(3)",

@@ -11,6 +11,7 @@ use crate::app::App;
 use probes::model::{NumaNode, RailId, Topology};
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use row::Columns;
 use std::collections::BTreeSet;
 use tree::{Item, Roots};
@@ -192,6 +193,10 @@ fn paint_line(app: &App, line: &Line, columns: Columns, area: Rect, frame: &mut 
     let text = edge.line(usize::from(area.width), theme.symbols);
     frame.buffer_mut().set_string(area.x, area.y, text, style);
     let inner = Rect { x: area.x + 2, width: area.width.saturating_sub(4), ..area };
+    if edge == Edge::Sides {
+        // what stands between the sides is not dim as they are
+        frame.buffer_mut().set_style(inner, Style::reset());
+    }
     match line {
         Line::Heads => columns.heads(app, inner, frame),
         Line::Row { item, lead } => row::draw(app, item, lead, columns, inner, frame),

@@ -108,7 +108,7 @@ fn rates(world: &World, setup: &Setup, loaded: &[usize], beyond_gb_per_s: &[f64]
             of_others.push((rail, leg));
         }
     }
-    let shares = max_min_shares(&carriers.capacities, &flows);
+    let got = max_min_shares(&carriers.capacities, &flows);
     let mut found = Rates {
         loaded: loaded
             .iter()
@@ -116,10 +116,10 @@ fn rates(world: &World, setup: &Setup, loaded: &[usize], beyond_gb_per_s: &[f64]
             .collect(),
         others: world.topology.rails.iter().map(|rail| vec![0.0; legs_of(rail)]).collect(),
     };
-    for ((position, thread, leg), rate) in of_flows.into_iter().zip(&shares) {
+    for ((position, thread, leg), rate) in of_flows.into_iter().zip(&got) {
         found.loaded[position][thread][leg] = rate.unwrap_or(0.0);
     }
-    for ((rail, leg), rate) in of_others.into_iter().zip(&shares[ours..]) {
+    for ((rail, leg), rate) in of_others.into_iter().zip(&got[ours..]) {
         found.others[rail][leg] = rate.unwrap_or(0.0);
     }
     found

@@ -37,6 +37,7 @@ mod plan;
 mod preset;
 mod proving;
 pub mod request;
+mod returning;
 mod seats;
 pub mod server;
 mod sight;

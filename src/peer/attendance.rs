@@ -5,12 +5,14 @@ use super::diary::Diary;
 use super::error::PeerError;
 use super::link::{Link, printable, printable_name};
 use super::mending::Mending;
-use super::message::{Message, Progress};
+use super::message::{Message, Progress, Slot};
 use super::party::{Done, Party};
 use super::server::Say;
 use super::sight::Sight;
 use super::traffic::PeerSide;
 use probes::load::Happening;
+use probes::model::WorkerPhase;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -22,6 +24,9 @@ const REPORT_EVERY: Duration = Duration::from_secs(1);
 
 /// How often the threads are asked what has happened to them.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How a failure goes on that passed.
+const CAME_BACK: &str = " (it came back";
 
 /// How a load came to its end.
 #[derive(Debug)]
@@ -93,7 +98,7 @@ impl Attendance {
             reason = format!("stopped: {words}");
         }
         if !matches!(ended, Ended::Lost(_))
-            && let Err(error) = self.part(seconds, reason).await
+            && let Err(error) = self.part(&mut running, seconds, reason).await
         {
             ended = Ended::Lost(error);
         }
@@ -135,7 +140,7 @@ impl Attendance {
                     }
                     let seconds = running.seconds.unwrap_or(running.start.elapsed().as_secs_f64());
                     // a link that is gone is noticed by the arm above
-                    let _ = self.link.send(Message::Progress(self.party.progress(seconds))).await;
+                    let _ = self.link.send(Message::Progress(self.progress(running, seconds))).await;
                 }
                 _ = look.tick() => self.look(running, resting.is_none()).await,
                 Some(done) = running.chores.join_next() => {
@@ -173,7 +178,11 @@ impl Attendance {
                 Some(at) => self.party.traffic.release(at),
                 None => {}
             },
-            Ok(Message::Progress(progress)) if both => self.progress_there(progress),
+            Ok(Message::Progress(mut progress)) if both => {
+                let back = progress.back.take();
+                self.progress_there(running, progress, back.is_some());
+                self.follow(running, &back.unwrap_or_default());
+            }
             Ok(Message::Frame { frame }) if self.sight.is_some() => self.see(&frame),
             Ok(Message::Reopened { slot, end }) => {
                 let ours = self.party.at(slot).and_then(|at| Some((at, running.mending.answered(at)?)));
@@ -206,19 +215,8 @@ impl Attendance {
         for (at, happening) in self.party.traffic.news() {
             match happening {
                 Happening::Failed(why) => {
-                    let has_moved =
-                        self.party.traffic.workers().get(at).is_some_and(|worker| worker.operations > 0);
-                    let never = self.party.not_mended(has_moved);
-                    let wait = (goes_on && self.party.mends() && never.is_none())
-                        .then(|| running.mending.failed(at, Instant::now()))
-                        .flatten();
-                    match (wait, never.filter(|_| goes_on)) {
-                        (Some(wait), _) => {
-                            (self.say)(&format!("{why}; it is tried again in {} s", wait.as_secs_f64()));
-                        }
-                        (None, Some(never)) => (self.say)(&format!("{why}; {never}")),
-                        (None, None) => (self.say)(&why),
-                    }
+                    let line = if goes_on { self.party.failed(&mut running.mending, at, &why) } else { why };
+                    (self.say)(&line);
                 }
                 Happening::AtRest(operations) => {
                     let slot = self.party.slot(at);
@@ -246,14 +244,16 @@ impl Attendance {
                 running.mending.asked(at, end.clone(), Instant::now());
                 // the server opens nothing anew of which it has not heard that it failed
                 let seconds = running.start.elapsed().as_secs_f64();
-                let _ = self.link.send(Message::Progress(self.party.progress(seconds))).await;
+                let _ = self.link.send(Message::Progress(self.progress(running, seconds))).await;
                 let _ = self.link.send(Message::Reopen { slot: self.party.slot(at), end }).await;
             }
             Done::Connected(at, Ok(())) => {
                 let _ = self.link.send(Message::Resumed { slot: self.party.slot(at) }).await;
                 self.party.traffic.resume(at);
+                let how =
+                    if running.mending.follows(at) { "opened anew for the peer's direction" } else { "back" };
                 let away = running.mending.back(at, Instant::now());
-                self.tell(at, &format!("{}: back after {:.1} s", self.party.name(at), away.as_secs_f64()));
+                self.tell(at, &format!("{}: {how} after {:.1} s", self.party.name(at), away.as_secs_f64()));
             }
             Done::Opened(at, Err(reason)) | Done::Connected(at, Err(reason)) => {
                 self.refused(running, at, &reason);
@@ -272,11 +272,8 @@ impl Attendance {
 
     /// A try to open a rail anew came to nothing.
     fn refused(&self, running: &mut Running, at: usize, reason: &str) {
-        let next = match running.mending.refused(at, Instant::now()) {
-            Some(wait) => format!("next in {} s", wait.as_secs_f64()),
-            None => "not again, as the load is about to end".to_owned(),
-        };
-        self.tell(at, &format!("tried again: {reason}; {next}"));
+        let line = running.mending.refusal(at, Instant::now(), reason);
+        self.tell(at, &line);
     }
 
     /// Tells people, and the session, what happened to a worker that its engine does not know.
@@ -286,25 +283,82 @@ impl Attendance {
         self.diary.note(load.workers.get(at).map(|worker| worker.device.as_str()), line);
     }
 
+    /// How far we are; a thread that only follows the peer's has not failed.
+    fn progress(&self, running: &Running, seconds: f64) -> Progress {
+        let mut progress = self.party.progress(seconds);
+        let follows = |name: &String| {
+            (0..self.party.slots.len()).any(|at| running.mending.follows(at) && self.party.name(at) == *name)
+        };
+        progress.failed.retain(|name| !follows(name));
+        progress
+    }
+
+    /// Opens our threads anew whose counterparts failed and can be opened again: they have the same queue pairs.
+    fn follow(&self, running: &mut Running, back: &[Slot]) {
+        if running.seconds.is_some() || !self.party.mends() {
+            return;
+        }
+        let workers = self.party.traffic.workers();
+        for at in back.iter().filter_map(|slot| self.party.at(*slot)) {
+            // one that failed, too, is tried again in its own time
+            let is_well = workers
+                .get(at)
+                .is_some_and(|worker| matches!(worker.phase, WorkerPhase::Warmup | WorkerPhase::Measuring));
+            if is_well && running.mending.invited(at, Instant::now()) {
+                self.party.open(&mut running.chores, at);
+            }
+        }
+    }
+
     /// How far the server is with its own direction.
-    fn progress_there(&self, progress: Progress) {
+    fn progress_there(&self, running: &mut Running, progress: Progress, mends: bool) {
         let before = self.there.progress();
-        let known = |list: fn(&Progress) -> &Vec<String>, line: &String| {
-            before.as_ref().is_some_and(|before| list(before).contains(line))
+        let known = |line: &String| {
+            // that it came back is told below
+            let told = |old: &String| {
+                let end = line
+                    .strip_prefix(old.as_str())
+                    .or_else(|| line.strip_prefix(old.split(CAME_BACK).next()?));
+                end.is_some_and(|end| end.is_empty() || end.starts_with(CAME_BACK))
+            };
+            before.as_ref().is_some_and(|before| before.troubles.iter().any(told))
         };
         let host = self.link.peer();
-        for line in progress.troubles.iter().filter(|line| !known(|p| &p.troubles, line)) {
+        for line in progress.troubles.iter().filter(|line| !known(line)) {
             let line = format!("{host}: {}", printable(line));
             (self.say)(&line);
             self.diary.note(None, &line);
         }
-        for thread in progress.failed.iter().filter(|thread| !known(|p| &p.failed, thread)) {
-            if self.party.mends() {
-                (self.say)(&format!(
-                    "{host}: the direction of {} stays down until ours fails too: only then both are opened anew",
-                    printable_name(thread)
-                ));
+        let now = Instant::now();
+        running.away_there.retain(|thread, since| {
+            let is_away = progress.failed.contains(thread);
+            if !is_away {
+                let seconds = now.duration_since(*since).as_secs_f64();
+                let line =
+                    format!("{host}: the direction of {}: back after {seconds:.1} s", printable_name(thread));
+                (self.say)(&line);
+                self.diary.note(None, &line);
             }
+            is_away
+        });
+        for thread in &progress.failed {
+            // where ours is opened anew, the server's is, too, and that is told of ours
+            let is_ours = self.party.at_of_there(thread).is_some_and(|at| running.mending.is_away(at));
+            let is_over = running.seconds.is_some() || !self.party.mends();
+            if is_ours || is_over || running.away_there.contains_key(thread) {
+                continue;
+            }
+            running.away_there.insert(thread.clone(), now);
+            let then = if !mends {
+                "it stays down until ours fails too: only then both are opened anew"
+            } else if running.mending.has_time(now) {
+                "it is tried again there"
+            } else {
+                "it is not tried again, as the load is about to end"
+            };
+            let line = format!("{host}: the direction of {} failed; {then}", printable_name(thread));
+            (self.say)(&line);
+            self.diary.note(None, &line);
         }
         self.there.set(progress);
     }
@@ -329,16 +383,17 @@ impl Attendance {
     /// # Errors
     ///
     /// The server is gone, silent, or does not say it.
-    async fn part(&mut self, seconds: f64, reason: String) -> Result<(), PeerError> {
+    async fn part(&mut self, running: &mut Running, seconds: f64, reason: String) -> Result<(), PeerError> {
         let farewell = self.link.timing().farewell;
-        let _ = self.link.send(Message::Progress(self.party.progress(seconds))).await;
+        running.seconds.get_or_insert(seconds);
+        let _ = self.link.send(Message::Progress(self.progress(running, seconds))).await;
         // a connection that is gone is heard below, with the reason
         let _ = self.link.send(Message::Bye { reason }).await;
         let peer = self.link.peer().to_owned();
         let answered = async {
             loop {
                 match self.link.next().await {
-                    Ok(Message::Progress(progress)) => self.progress_there(progress),
+                    Ok(Message::Progress(progress)) => self.progress_there(running, progress, false),
                     Ok(Message::Frame { frame }) => self.see(&frame),
                     Ok(Message::Bye { .. }) => return Ok(()),
                     Err(error) => return Err(error),
@@ -363,18 +418,16 @@ struct Running {
     /// How long it ran, once it is over.
     seconds: Option<f64>,
     mending: Mending,
+    /// Threads of the server that failed alone, and since when.
+    away_there: BTreeMap<String, Instant>,
     chores: JoinSet<Done>,
 }
 
 impl Running {
     fn new(party: &Party, timing: super::link::Timing) -> Self {
-        let params = &party.plan.params;
         let start = Instant::now();
-        let ends = params.duration_s.and_then(|duration| {
-            let span = Duration::try_from_secs_f64(params.warmup_s + duration).ok()?;
-            start.checked_add(span)
-        });
-        Self { start, seconds: None, mending: Mending::new(timing, ends), chores: JoinSet::new() }
+        let mending = Mending::of(&party.plan.params, timing, start);
+        Self { start, seconds: None, mending, away_there: BTreeMap::new(), chores: JoinSet::new() }
     }
 }
 

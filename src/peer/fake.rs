@@ -32,6 +32,8 @@ pub(super) struct Fake {
     pub fails_once: Mutex<Vec<String>>,
     /// Tries to open a device anew that come to nothing, from now on.
     pub refusals: AtomicUsize,
+    /// How often a device was opened anew, or tried to.
+    pub reopened: AtomicUsize,
 }
 
 /// Rails `mlx5_0` in 10.0.0.0/24 and `mlx5_1` in 10.0.1.0/24; `number` is the host's last octet.
@@ -186,6 +188,8 @@ impl Traffic for FakeTraffic {
     }
 
     fn reopen(&self, at: usize) -> Result<Endpoint, LoadError> {
+        self.fake.reopened.fetch_add(1, Ordering::SeqCst);
+        self.frames.lock().unwrap().entry(at).or_default().0 = WorkerPhase::Failed;
         let refused =
             self.fake.refusals.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
         if refused.is_ok() {

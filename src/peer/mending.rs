@@ -4,7 +4,7 @@
 //! fails again soon after it came back is no new case: its tries go on where they were.
 
 use super::link::Timing;
-use probes::load::Endpoint;
+use probes::load::{Endpoint, Params};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -29,6 +29,8 @@ struct Case {
     failed: Instant,
     /// Before the next try.
     wait: Duration,
+    /// Whether it is opened anew only because the peer's failed.
+    follows: bool,
     step: Step,
 }
 
@@ -54,26 +56,110 @@ impl Mending {
         Self { timing, ends, cases: BTreeMap::new() }
     }
 
+    /// The same for a load with these parameters, which begins at `start`.
+    pub fn of(params: &Params, timing: Timing, start: Instant) -> Self {
+        let ends = params.duration_s.and_then(|duration| {
+            let span = Duration::try_from_secs_f64(params.warmup_s + duration).ok()?;
+            start.checked_add(span)
+        });
+        Self::new(timing, ends)
+    }
+
+    /// The load comes to its end now: nothing is tried any more.
+    pub fn close(&mut self, now: Instant) {
+        self.ends = Some(now);
+    }
+
+    /// Whether a thread that fails now is tried again before the load ends.
+    pub fn has_time(&self, now: Instant) -> bool {
+        self.is_worth(now + self.timing.retry)
+    }
+
+    fn is_worth(&self, until: Instant) -> bool {
+        self.ends.is_none_or(|ends| until + WORTH <= ends)
+    }
+
     /// A thread failed. Says how long until it is tried again; `None` when that is not worth it.
     pub fn failed(&mut self, at: usize, now: Instant) -> Option<Duration> {
+        let case = self.case(at, now);
+        case.follows = false;
+        self.wait(at, now)
+    }
+
+    /// The peer's thread failed and can be opened again, ours is well: it is to be opened anew with it. Says whether
+    /// that begins now; not while it is tried already, and not when it is not worth it.
+    pub fn invited(&mut self, at: usize, now: Instant) -> bool {
+        if !self.is_worth(now) || self.is_away(at) {
+            return false;
+        }
+        let case = self.case(at, now);
+        (case.follows, case.step) = (true, Step::Opens);
+        true
+    }
+
+    /// The case of a thread that is away from now on.
+    fn case(&mut self, at: usize, now: Instant) -> &mut Case {
         let first = self.timing.retry;
-        let case = self.cases.entry(at).or_insert(Case { failed: now, wait: first, step: Step::Opens });
+        let new = Case { failed: now, wait: first, follows: false, step: Step::Opens };
+        let case = self.cases.entry(at).or_insert(new);
         if matches!(case.step, Step::Back(since) if now.duration_since(since) >= WELL) {
             case.wait = first;
         }
         case.failed = now;
-        self.wait(at, now)
+        case
+    }
+
+    /// Whether it failed, or was let go of, and has not come back.
+    pub fn is_away(&self, at: usize) -> bool {
+        self.cases.get(&at).is_some_and(|case| !matches!(case.step, Step::Back(_)))
+    }
+
+    /// Whether it is opened anew only because the peer's failed.
+    pub fn follows(&self, at: usize) -> bool {
+        self.cases.get(&at).is_some_and(|case| case.follows)
+    }
+
+    /// Whether our end is being opened now.
+    pub fn is_opening(&self, at: usize) -> bool {
+        self.cases.get(&at).is_some_and(|case| matches!(case.step, Step::Opens))
+    }
+
+    /// Those whose end here is open, and for which the peer was asked.
+    pub fn open_here(&self) -> Vec<usize> {
+        let asked = self.cases.iter().filter(|(_, case)| matches!(case.step, Step::Asked(..)));
+        asked.map(|(at, _)| *at).collect()
+    }
+
+    /// It is being connected, as the peer wants it.
+    pub fn connects(&mut self, at: usize) {
+        if let Some(case) = self.cases.get_mut(&at).filter(|case| !matches!(case.step, Step::Back(_))) {
+            case.step = Step::Connects;
+        }
     }
 
     /// A try came to nothing. Says how long until the next; `None` when that is not worth it.
     pub fn refused(&mut self, at: usize, now: Instant) -> Option<Duration> {
+        if let Some(case) = self.cases.get_mut(&at) {
+            // it is down in earnest now
+            case.follows = false;
+        }
         self.wait(at, now)
     }
 
+    /// The same, in words: why it came to nothing, and when the next try is.
+    pub fn refusal(&mut self, at: usize, now: Instant, reason: &str) -> String {
+        let next = match self.refused(at, now) {
+            Some(wait) => format!("next in {} s", wait.as_secs_f64()),
+            None => "not again, as the load is about to end".to_owned(),
+        };
+        format!("tried again: {reason}; {next}")
+    }
+
     fn wait(&mut self, at: usize, now: Instant) -> Option<Duration> {
+        let wait = self.cases.get(&at)?.wait;
+        let is_worth = self.is_worth(now + wait);
         let case = self.cases.get_mut(&at)?;
-        let wait = case.wait;
-        if self.ends.is_some_and(|ends| now + wait + WORTH > ends) {
+        if !is_worth {
             case.step = Step::GivenUp;
             return None;
         }
@@ -85,6 +171,9 @@ impl Mending {
     /// Threads whose time has come; they are being opened from now on.
     pub fn due(&mut self, now: Instant) -> Vec<usize> {
         let mut due = Vec::new();
+        if !self.is_worth(now) {
+            return due;
+        }
         for (at, case) in &mut self.cases {
             if matches!(case.step, Step::Waits(until) if until <= now) {
                 case.step = Step::Opens;
@@ -122,7 +211,7 @@ impl Mending {
     /// A thread went on. Says how long it had been away.
     pub fn back(&mut self, at: usize, now: Instant) -> Duration {
         let Some(case) = self.cases.get_mut(&at) else { return Duration::ZERO };
-        case.step = Step::Back(now);
+        (case.step, case.follows) = (Step::Back(now), false);
         now.duration_since(case.failed)
     }
 }
@@ -182,5 +271,37 @@ mod tests {
         mending.failed(0, now);
         assert!(mending.answered(0).is_none());
         assert_eq!(mending.due(now + Duration::from_secs(1)), [0]);
+    }
+
+    #[test]
+    fn who_is_well_follows_the_peers_thread_once_and_who_is_away_does_not() {
+        let now = Instant::now();
+        let mut mending = Mending::new(Timing::default(), Some(now + Duration::from_secs(9)));
+        assert!(mending.invited(0, now) && mending.follows(0) && mending.is_opening(0));
+        assert!(!mending.invited(0, now), "it is under way");
+        mending.back(0, now);
+        assert!(!mending.is_away(0) && !mending.follows(0));
+        mending.failed(1, now);
+        assert!(!mending.invited(1, now) && !mending.follows(1));
+        assert!(!mending.invited(2, now + Duration::from_millis(8500)), "the load is about to end");
+    }
+
+    #[test]
+    fn who_cannot_follow_has_failed() {
+        let now = Instant::now();
+        let mut mending = Mending::new(Timing::default(), None);
+        mending.invited(0, now);
+        assert_eq!(mending.refusal(0, now, "the port is DOWN"), "tried again: the port is DOWN; next in 1 s");
+        assert!(!mending.follows(0) && mending.is_away(0));
+    }
+
+    #[test]
+    fn nothing_is_tried_once_the_load_ends() {
+        let now = Instant::now();
+        let mut mending = Mending::new(Timing::default(), None);
+        mending.failed(0, now);
+        mending.close(now);
+        assert!(mending.due(now + Duration::from_secs(1)).is_empty());
+        assert_eq!(mending.failed(1, now), None);
     }
 }

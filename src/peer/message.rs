@@ -13,7 +13,8 @@
 //!   Clock …   ─────────────────────────▶ ◀── Clock …      and how the two clocks differ
 //!   Go, Progress … ────────────────────▶ ◀── Progress …   of a load of both directions
 //!                                        ◀── Frame …      where the client wants them
-//!   Reopen    ─────────────────────────▶ ◀── Reopened     a thread failed, and its rail is back
+//!   Reopen    ─────────────────────────▶ ◀── Reopened     a thread failed, and its rail is back; one of the server's
+//!                                                         is named in its Progress first
 //!   Resumed   ─────────────────────────▶
 //!   AtRest    ─────────────────────────▶ ◀── Checked      WRITE: are the data there?
 //!                                        ◀── AtRest       both directions
@@ -217,6 +218,10 @@ pub struct Progress {
     pub measured: Option<Measured>,
     /// What went wrong at this end, one line each.
     pub troubles: Vec<String>,
+    /// Threads of the server that failed and whose rail opens again: the client is to open its own anew, as both
+    /// directions have the same queue pairs. `None` of a client, and of older servers, which wait for a `Reopen`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<Vec<Slot>>,
 }
 
 impl Message {

@@ -3,12 +3,14 @@
 use super::engine::Traffic;
 use super::error::PeerError;
 use super::joining::other;
+use super::mending::Mending;
 use super::message::{Message, Plan, Progress, Slot};
 use probes::load::{Endpoint, Role, Shape, Transport, Wrong};
 use probes::model::{LoadOp, WorkerPhase};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 /// The threads of this end.
 #[derive(Clone)]
@@ -102,6 +104,24 @@ impl Party {
         }
     }
 
+    /// A thread failed: what people are told of it, with whether and when `mending` tries it again.
+    pub fn failed(&self, mending: &mut Mending, at: usize, why: &str) -> String {
+        let has_moved = self.traffic.workers().get(at).is_some_and(|worker| worker.operations > 0);
+        if let Some(never) = self.not_mended(has_moved) {
+            return format!("{why}; {never}");
+        }
+        let wait = if self.mends() { mending.failed(at, Instant::now()) } else { None };
+        match wait {
+            Some(wait) => format!("{why}; it is tried again in {} s", wait.as_secs_f64()),
+            None => why.to_owned(),
+        }
+    }
+
+    /// The thread of this end whose counterpart people call so; `None` when it has no part in the load.
+    pub fn at_of_there(&self, name: &str) -> Option<usize> {
+        self.slots.iter().position(|slot| self.name_there(*slot) == name)
+    }
+
     /// How far this end is.
     pub fn progress(&self, seconds: f64) -> Progress {
         let frames = self.traffic.workers();
@@ -121,6 +141,7 @@ impl Party {
             rails: going.len(),
             measured: self.traffic.measured(),
             troubles: self.traffic.failures(),
+            back: None,
         }
     }
 

@@ -1,5 +1,7 @@
 //! Both ends over loopback TCP, with an engine that moves nothing.
 
+mod returning;
+
 use super::agreement::{Agreed, negotiate};
 use super::attendance::{Attendance, Ended};
 use super::diary::Diary;
@@ -41,7 +43,10 @@ impl Served {
 
     async fn behind(door: Door) -> Self {
         let engine = Arc::new(Fake::default());
-        let end = End { door, ..fake::end_with("n2", 2, engine.clone()) };
+        Self::at(End { door, ..fake::end_with("n2", 2, engine.clone()) }, engine).await
+    }
+
+    async fn at(end: End, engine: Arc<Fake>) -> Self {
         let listener = listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = listener.local_addr().unwrap();
         let said = Arc::new(Mutex::new(Vec::new()));

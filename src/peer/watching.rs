@@ -5,6 +5,7 @@ use super::error::PeerError;
 use super::link::{Link, printable, printable_name};
 use super::message::{Message, Progress};
 use super::party::{Done, Party};
+use super::returning::Returning;
 use super::server::{Say, stopped};
 use super::telling::Telling;
 use probes::load::Happening;
@@ -36,8 +37,10 @@ pub(super) struct Watching<'a> {
     /// When the client told last how far it is.
     told_at: Instant,
     chores: JoinSet<Done>,
-    /// Threads that are being opened anew.
+    /// Threads that are being opened anew, as the client wants it.
     mending: BTreeSet<usize>,
+    /// Threads that failed on this end.
+    returning: Returning,
     /// Failures of our own threads that were told.
     told: Vec<String>,
     /// This host's own samples, where the client wants them.
@@ -47,7 +50,9 @@ pub(super) struct Watching<'a> {
 impl<'a> Watching<'a> {
     pub fn new(link: &'a mut Link, party: &'a Party, say: Say) -> Self {
         let (start, so_far) = (Instant::now(), Progress::default());
+        let returning = Returning::new(party, link.timing(), start);
         Self {
+            returning,
             link,
             party,
             say,
@@ -80,6 +85,7 @@ impl<'a> Watching<'a> {
                 message = self.link.next() => message?,
                 reason = stopped(ended), if patience.is_none() => {
                     patience = Some(Instant::now() + self.link.timing().farewell * 2);
+                    self.returning.close();
                     let reason = format!("`railscope serve` was stopped by {reason}");
                     self.link.send(Message::Stop { reason }).await?;
                     continue;
@@ -130,7 +136,7 @@ impl<'a> Watching<'a> {
                 self.tell(&format!("{}; {}", printable(&reason), self.result()));
                 return Ok(());
             }
-            self.hear(message)?;
+            self.hear(message).await?;
         }
     }
 
@@ -146,7 +152,7 @@ impl<'a> Watching<'a> {
     }
 
     /// What the client says while its load runs.
-    fn hear(&mut self, message: Message) -> Result<(), PeerError> {
+    async fn hear(&mut self, message: Message) -> Result<(), PeerError> {
         self.party.check_news(&message, self.link.peer())?;
         match message {
             Message::Progress(progress) => {
@@ -162,8 +168,16 @@ impl<'a> Watching<'a> {
             Message::AtRest { slot, operations } if self.party.writes() || self.party.is_bidirectional() => {
                 if self.party.is_bidirectional() && self.party.plan.params.operations.is_none() {
                     self.party.traffic.stop();
+                    self.returning.close();
                 }
                 match self.party.at(slot) {
+                    Some(at) if self.returning.is_away(at) => {
+                        // nothing of ours is out, and the client's thread need not wait for it
+                        self.link.send(Message::AtRest { slot, operations: Vec::new() }).await?;
+                        if self.party.writes() {
+                            self.party.check(&mut self.chores, at, operations);
+                        }
+                    }
                     Some(at) if self.party.writes() => self.party.check(&mut self.chores, at, operations),
                     Some(at) => self.party.traffic.release(at),
                     None => {}
@@ -175,14 +189,19 @@ impl<'a> Watching<'a> {
                 }
             }
             Message::Reopen { slot, end } => match self.party.at(slot) {
-                // the server has seen nothing of it that the client has not told
-                Some(_) if !self.so_far.failed.contains(&self.party.name_there(slot)) => {
+                // the server has seen nothing of it that the client has not told, unless it failed here
+                Some(at)
+                    if !self.returning.is_away(at)
+                        && !self.so_far.failed.contains(&self.party.name_there(slot)) =>
+                {
                     return Err(self
                         .link
                         .out_of_turn(&Message::Reopen { slot, end }, "a thread that has failed"));
                 }
                 // one at a time; a client that asks again meanwhile gets that one's answer
-                Some(at) if self.mending.insert(at) => self.party.reopen(&mut self.chores, at, end),
+                Some(at) if self.mending.insert(at) => {
+                    self.returning.wanted(self.party, &mut self.chores, at, end);
+                }
                 Some(_) => {}
                 None => {
                     return Err(self
@@ -193,6 +212,10 @@ impl<'a> Watching<'a> {
             Message::Resumed { slot } => {
                 if let Some(at) = self.party.at(slot) {
                     self.party.traffic.resume(at);
+                    if let Some(line) = self.returning.resumed(self.party, at) {
+                        self.tell(&format!("our direction: {line}"));
+                        self.report().await?;
+                    }
                 }
             }
             other => return Err(self.link.out_of_turn(&other, "`progress` or `bye`")),
@@ -213,10 +236,22 @@ impl<'a> Watching<'a> {
             }
             Done::Reopened(at, end) => {
                 self.mending.remove(&at);
+                if let Err(reason) = &end
+                    && let Some(line) = self.returning.refused(at, reason)
+                {
+                    self.tell(&format!("our direction: {line}"));
+                }
                 let slot = self.party.slot(at);
                 self.link.send(Message::Reopened { slot, end }).await
             }
-            Done::Opened(..) | Done::Connected(..) => Ok(()),
+            Done::Opened(at, end) => {
+                if let Some(line) = self.returning.opened(self.party, &mut self.chores, at, end) {
+                    self.tell(&format!("our direction: {line}"));
+                }
+                // the client hears at once of what is open
+                self.report().await
+            }
+            Done::Connected(..) => Ok(()),
         }
     }
 
@@ -225,8 +260,10 @@ impl<'a> Watching<'a> {
         for (at, happening) in self.party.traffic.news() {
             match happening {
                 Happening::Failed(why) => {
-                    self.tell(&format!("our direction: {why}"));
+                    let line = self.returning.failed(self.party, at, &why);
+                    self.tell(&format!("our direction: {line}"));
                     self.told.push(why);
+                    self.report().await?;
                 }
                 Happening::AtRest(operations) => {
                     let slot = self.party.slot(at);
@@ -236,11 +273,13 @@ impl<'a> Watching<'a> {
                 }
             }
         }
+        self.returning.try_due(self.party, &mut self.chores);
         Ok(())
     }
 
     async fn report(&self) -> Result<(), PeerError> {
-        let progress = self.party.progress(self.start.elapsed().as_secs_f64());
+        let back = self.returning.back(self.party);
+        let progress = Progress { back, ..self.party.progress(self.start.elapsed().as_secs_f64()) };
         self.link.send(Message::Progress(progress)).await
     }
 

@@ -68,6 +68,10 @@ pub(super) fn drive(
                     return Ok(());
                 }
             }
+            // it may be told to while all is well
+            if worker.is_halted() {
+                return Ok(());
+            }
             continue;
         }
         if worker.is_halted() {

@@ -200,6 +200,7 @@ impl Plan {
                 };
                 most("failed threads", progress.failed.len(), names.len())?;
                 most("troubles", progress.troubles.len(), names.len().saturating_mul(TROUBLES_EACH))?;
+                most("threads that are back", progress.back.as_ref().map_or(0, Vec::len), names.len())?;
                 most("rails", progress.rails, self.lines.len())?;
                 if progress.seconds.is_finite() && progress.seconds >= 0.0 {
                     Ok(())
@@ -352,6 +353,7 @@ mod tests {
         assert!(check(|p| p.troubles = vec![String::new(); 110_000]).is_err());
         assert!(check(|p| p.seconds = f64::INFINITY).is_err());
         assert!(check(|p| p.rails = 3).is_err());
+        assert!(check(|p| p.back = Some(vec![Slot { line: 0, worker: 0 }; 5])).is_err());
         let at_rest = Message::AtRest { slot: Slot { line: 0, worker: 0 }, operations: vec![0; 5] };
         assert!(plan.check_news(&at_rest, Role::Reader).is_err());
     }

@@ -2,6 +2,8 @@
 
 mod diagnose;
 mod diff;
+#[cfg(test)]
+mod help_tests;
 mod load;
 mod mask;
 mod report;
@@ -28,7 +30,7 @@ const EXIT_CODES: &str =
 
 /// A terminal profiler for RDMA rails: where every NIC sits, what it moves, and why it is slow.
 #[derive(Debug, Parser)]
-#[command(version, after_help = EXIT_CODES, args_conflicts_with_subcommands = true)]
+#[command(version, after_help = EXIT_CODES, args_conflicts_with_subcommands = true, term_width = 80)]
 pub struct Cli {
     /// What to do; without one, `top`.
     #[command(subcommand)]
@@ -134,12 +136,17 @@ pub struct ProbeArgs {
 
 const PINS_HELP: &str = "\
 Examples:
-  railscope pins                                              every process with a queue pair on a rail
-  railscope pins 4242                                         this one, its memory too however large it is
-  railscope pins -- numactl -N 0 -m 0 ./launch.sh             start it, look at all it starts, and judge when it ends
-  railscope pins --json | jq '.processes[] | {pid, verdict}'  schema railscope.pins/1
+  railscope pins
+      every process with a queue pair on a rail
+  railscope pins 4242
+      this one, its memory too however large it is
+  railscope pins -- numactl -N 0 -m 0 ./launch.sh
+      start it, look at all it starts, and judge when it ends
+  railscope pins --json | jq '.processes[] | {pid, verdict}'
+      schema railscope.pins/1
 
-Exit codes: 0 all near or only worth knowing, 1 found something, 2 could not do it (the reason is on stderr).";
+Exit codes: 0 all near or only worth knowing, 1 found something, 2 could not do
+it (the reason is on stderr).";
 
 /// Flags of `pins`.
 #[derive(Clone, Debug, Args)]
@@ -217,11 +224,13 @@ pub struct RecordArgs {
     pub common: Common,
 }
 
-const REPLAY_HELP: &str = "On the screen: space holds, [ ] step, g goes to a time (12:30, 90s, -10s, 50%, @14:03:05), n N to where findings begin,
-e E to events and marks, Home and End to the ends, + - change the speed, ? shows every key.
+const REPLAY_HELP: &str = "On the screen: space holds, [ ] step, g goes to a time (12:30, 90s, -10s, 50%,
+@14:03:05), n N to where findings begin, e E to events and marks, Home and End
+to the ends, + - change the speed, ? shows every key.
 
-With --headless, --json or into a pipe it is read as fast as it goes, and the report is printed, as `report FILE` does;
---record PART then copies it, with --for and --rails a part of it.";
+With --headless, --json or into a pipe it is read as fast as it goes, and the
+report is printed, as `report FILE` does; --record PART then copies it, with
+--for and --rails a part of it.";
 
 /// Flags of `replay`.
 #[derive(Clone, Debug, Args)]
@@ -236,17 +245,23 @@ pub struct ReplayArgs {
 }
 
 const EXPORT_HELP: &str = "\
-env can be sourced by a shell; what cannot be given is a comment with its reason:
-  export NCCL_IB_HCA='=mlx5_0:1,mlx5_1:1'    whole names; what cannot be used is left out
+env can be sourced by a shell; what cannot be given is a comment with its
+reason:
+  export NCCL_IB_HCA='=mlx5_0:1,mlx5_1:1'
+      whole names; what cannot be used is left out
   export UCX_NET_DEVICES='mlx5_0:1,mlx5_1:1'
-  export NCCL_IB_GID_INDEX=3                 only where one index fits every rail
+  export NCCL_IB_GID_INDEX=3
+      only where one index fits every rail
   ON_mlx5_0='numactl --cpunodebind=0 --membind=0'
 Then: $ON_mlx5_0 ib_read_bw -d mlx5_0 ...
 
-nccl-xml leaves to NCCL what it learns by itself (NVLink, compute capability, GPU Direct).
-hwloc-xml of this machine is what hwloc sees of it, caches and cores included. Of a copied tree or a topology file it
-holds what the survey knows: sockets, nodes, CPUs, distances, PCI paths with their rates, RDMA devices, netdevs; no
-caches and no cores, as hwloc's own look at a copied tree wants files that railscope does not read.
+nccl-xml leaves to NCCL what it learns by itself (NVLink, compute capability,
+GPU Direct).
+hwloc-xml of this machine is what hwloc sees of it, caches and cores included.
+Of a copied tree or a topology file it holds what the survey knows: sockets,
+nodes, CPUs, distances, PCI paths with their rates, RDMA devices, netdevs; no
+caches and no cores, as hwloc's own look at a copied tree wants files that
+railscope does not read.
 
 Exit codes: 0 written, 2 could not do it (the reason is on stderr).";
 
@@ -285,19 +300,25 @@ pub struct ExportArgs {
 const CAPTURE_HELP: &str = r#"Unpack it into a folder of its own and look at it anywhere:
   mkdir node7 && tar -xzf node7.tar.gz -C node7 && railscope check --root node7
 
-It holds the files that probe and check read, sysfs links as relative links, and under captured/ what sysfs lacks:
-driver statistics (ethtool -S), READ depth and path MTU, which process has queue pairs on which device. Folders that
-they list keep their names, as empty files where nobody reads them. Of a process's environment only the launcher's
-variables for job and rank are taken, of its memory map no paths of files.
+It holds the files that probe and check read, sysfs links as relative links,
+and under captured/ what sysfs lacks: driver statistics (ethtool -S), READ
+depth and path MTU, which process has queue pairs on which device. Folders that
+they list keep their names, as empty files where nobody reads them. Of a
+process's environment only the launcher's variables for job and rank are taken,
+of its memory map no paths of files.
 
---mask replaces MAC addresses, GIDs and IP addresses, GUIDs, UUIDs, container ids, serial numbers (also those in
-captured/lspci-vvv), the host's name and names of jobs and hosts that launchers told: the same by
-the same, so that subnets, link-local addresses and embedded MACs stay what they are. Device and process names, PCI
-addresses, board ids, versions and counters stay. Look into the archive before you pass it on.
+--mask replaces MAC addresses, GIDs and IP addresses, GUIDs, UUIDs, container
+ids, serial numbers (also those in captured/lspci-vvv), the host's name and
+names of jobs and hosts that launchers told: the same by the same, so that
+subnets, link-local addresses and embedded MACs stay what they are. Device and
+process names, PCI addresses, board ids, versions and counters stay. Look into
+the archive before you pass it on.
 
 With --json it prints one object:
-  {"schema": "railscope.capture/1", "generated_by": "railscope 0.1.0", "file": "node7.tar.gz", "bytes": 48211,
-   "files": 912, "links": 204, "captured": ["ethtool-S/eth0"], "masked": {"MAC addresses": 8},
+  {"schema": "railscope.capture/1", "generated_by": "railscope 0.1.0",
+  "file": "node7.tar.gz", "bytes": 48211,
+   "files": 912, "links": 204, "captured": ["ethtool-S/eth0"],
+   "masked": {"MAC addresses": 8},
    "not_taken": [{"path": "captured/ibv_devinfo", "reason": "..."}]}
 `masked` is null without --mask.
 

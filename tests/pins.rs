@@ -28,6 +28,11 @@ fn node() -> tempfile::TempDir {
     put(tree, &format!("{device}/ports/1/state"), "4: ACTIVE\n");
     symlink(Path::new("../../../..").join(function), tree.join(device).join("device")).unwrap();
     put(tree, "captured/rdma-res-qp.json", r#"[{"ifname":"mlx5_0","pid":42},{"ifname":"mlx5_0","pid":42}]"#);
+    put(
+        tree,
+        "captured/rdma-res-mr.json",
+        r#"[{"ifname":"mlx5_0","pid":42,"mrlen":1048576},{"ifname":"mlx5_0","pid":42,"mrlen":2097152}]"#,
+    );
     put(tree, "proc/42/comm", "trainer\n");
     put(tree, "proc/42/status", "Name:\ttrainer\nPPid:\t1\nVmRSS:\t   9000 kB\n");
     put(tree, "proc/42/numa_maps", "7f10 bind:0 anon=1024 dirty=1024 N0=1024 kernelpagesize_kB=4\n");
@@ -68,7 +73,12 @@ fn the_json_has_the_process_its_rails_threads_and_memory() {
     let seen: Value = serde_json::from_slice(&pins(tree.path(), &["--json", "42"]).stdout).unwrap();
     assert_eq!(seen["schema"], "railscope.pins/1");
     let process = &seen["processes"][0];
-    assert_eq!(process["rails"][0], serde_json::json!({"device": "mlx5_0", "node": 0, "queue_pairs": 2}));
+    assert_eq!(
+        process["rails"][0],
+        serde_json::json!({
+            "device": "mlx5_0", "node": 0, "queue_pairs": 2, "memory_regions": 2, "registered_bytes": 3 << 20,
+        })
+    );
     assert_eq!(process["memory"][0]["bytes_by_node"], serde_json::json!({"0": 4 << 20}));
     assert_eq!((&process["distance"], &process["verdict"]), (&32.into(), &"cross-numa".into()));
 }

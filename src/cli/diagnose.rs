@@ -6,21 +6,27 @@ use std::path::PathBuf;
 
 const HELP: &str = "\
 On the other host, here n2, runs `railscope serve`:
-  railscope diagnose n2                        which rails are slow, and which of seven causes it is
-  railscope diagnose n2 --rails mlx5_0,mlx5_3  of these alone
-  railscope diagnose n2 --format md > ticket   tables to paste
-  railscope diagnose --transport sim --scenario one-leg   how that looks, without a peer
-  railscope diagnose --transport sim --scenario planted --seed 7   of a machine and causes that the seed draws
+  railscope diagnose n2
+      which rails are slow, and which of seven causes it is
+  railscope diagnose n2 --rails mlx5_0,mlx5_3
+      of these alone
+  railscope diagnose n2 --format md > ticket
+      tables to paste
+  railscope diagnose --transport sim --scenario one-leg
+      how that looks, without a peer
+  railscope diagnose --transport sim --scenario planted --seed 7
+      of a machine and causes that the seed draws
 
-Each rail alone, all together; then, for slow rails and one healthy one beside them: each leg of a bond, CPUs
-and memory on other nodes, memory that is in no cache, more threads, more queue pairs, the rails that share a
-PCIe link, and those of its node. What looks slow, and what differs, is loaded three times. A second each after
-0.3 s, a minute or two for eight rails; it loads the rails as fast as they go. Ctrl-C ends it with what was
-measured so far.
+Each rail alone, all together; then, for slow rails and one healthy one beside
+them: each leg of a bond, CPUs and memory on other nodes, memory that is in no
+cache, more threads, more queue pairs, the rails that share a PCIe link, and
+those of its node. What looks slow, and what differs, is loaded three times. A
+second each after 0.3 s, a minute or two for eight rails; it loads the rails as
+fast as they go. Ctrl-C ends it with what was measured so far.
 
 JSON: schema railscope.diagnosis/1.
-Exit codes: 0 no rail is slow, 1 one is or brings nothing, 2 could not do it, or ended before any was seen to be
-slow (the reason is on stderr).";
+Exit codes: 0 no rail is slow, 1 one is or brings nothing, 2 could not do it,
+or ended before any was seen to be slow (the reason is on stderr).";
 
 /// What carries the bytes of a diagnosis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

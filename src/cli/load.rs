@@ -9,35 +9,50 @@ use std::path::PathBuf;
 
 const SERVE_HELP: &str = "\
 Run it before `railscope load`; it prints the line to type on the other host:
-  railscope serve                                  every ACTIVE rail of this host
-  railscope serve --rails mlx5_0,mlx5_1            only these
-  railscope serve --listen 10.0.0.2:9000           at this address alone
-  railscope serve --max-clients 4 --token secret   up to 4 hosts that know the secret
-  railscope serve --memory gpu:0                   data in the memory of a GPU
-  railscope serve --transport tcp                  where there is no RDMA: functional checks alone
-  railscope serve --for 10m                        until then, or until Ctrl-C
+  railscope serve
+      every ACTIVE rail of this host
+  railscope serve --rails mlx5_0,mlx5_1
+      only these
+  railscope serve --listen 10.0.0.2:9000
+      at this address alone
+  railscope serve --max-clients 4 --token secret
+      up to 4 hosts that know the secret
+  railscope serve --memory gpu:0
+      data in the memory of a GPU
+  railscope serve --transport tcp
+      where there is no RDMA: functional checks alone
+  railscope serve --for 10m
+      until then, or until Ctrl-C
 
---root DIR is for trials with a stand-in verbs library: the tree names the rails, the library
-moves the data.
+--root DIR is for trials with a stand-in verbs library: the tree names the
+rails, the library moves the data.
 
 Exit codes: 0 stopped as told, 2 could not serve (the reason is on stderr).";
 
 const LOAD_HELP: &str = "\
 On the other host, here n2, runs `railscope serve`:
-  railscope load n2                               READ over every rail at once, live, until q
-  railscope load n2 --headless --json --for 30s   the same for scripts
-  railscope load n2 -d mlx5_3 -q 16 -s 1M         one rail alone, 16 queue pairs, 1 MiB each
-  railscope load n2 --place remote                what threads and buffers on the far node cost
-  railscope load n2 --leg 2 -d mlx5_bond_0        one leg of a bond
-  railscope load n2 --preset peercache-1m         as a KV cache reads, beside published figures
-  railscope load n2 --transport tcp --for 5s      where RDMA does not work: is there any way
-  railscope load --transport sim --root node7     no peer: what the rails of node7 should do
+  railscope load n2
+      READ over every rail at once, live, until q
+  railscope load n2 --headless --json --for 30s
+      the same for scripts
+  railscope load n2 -d mlx5_3 -q 16 -s 1M
+      one rail alone, 16 queue pairs, 1 MiB each
+  railscope load n2 --place remote
+      what threads and buffers on the far node cost
+  railscope load n2 --leg 2 -d mlx5_bond_0
+      one leg of a bond
+  railscope load n2 --preset peercache-1m
+      as a KV cache reads, beside published figures
+  railscope load n2 --transport tcp --for 5s
+      where RDMA does not work: is there any way
+  railscope load --transport sim --root node7
+      no peer: what the rails of node7 should do
 
---root DIR with verbs is for trials with a stand-in library: the tree names the rails, the library
-moves the data.
+--root DIR with verbs is for trials with a stand-in library: the tree names the
+rails, the library moves the data.
 
-Exit codes: 0 fine, 1 a rail failed, data were wrong or a rule found something, 2 could not do it
-(the reason is on stderr).";
+Exit codes: 0 fine, 1 a rail failed, data were wrong or a rule found something,
+2 could not do it (the reason is on stderr).";
 
 /// Flags of `serve`.
 #[derive(Clone, Debug, Args)]

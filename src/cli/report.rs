@@ -24,17 +24,23 @@ pub enum Format {
 }
 
 const REPORT_HELP: &str = "\
-  railscope report node7.rsz --from 1:30 --to 2:00          what was in that half minute
-  railscope report node7.rsz --format md -o ticket.md       verdict, rates, host, parameters, for a ticket
-  railscope report node7.rsz --format csv -o node7.csv      means of a second; --every 10s of ten
-                                                            (--every 1ms: a row for each sample)
-  railscope report node7.rsz --format svg -o node7.svg      bars with limit marks, rates over time
-  railscope report node7.rsz --format openmetrics -o /var/lib/node_exporter/railscope.prom
+  railscope report node7.rsz --from 1:30 --to 2:00
+      what was in that half minute
+  railscope report node7.rsz --format md -o ticket.md
+      verdict, rates, host, parameters, for a ticket
+  railscope report node7.rsz --format csv -o node7.csv
+      means of a second; --every 10s of ten (--every 1ms: a row for each
+      sample)
+  railscope report node7.rsz --format svg -o node7.svg
+      bars with limit marks, rates over time
+  railscope report node7.rsz --format openmetrics -o \\
+    /var/lib/node_exporter/railscope.prom
 
-A moment is counted from the start of the session: 90s, 2m, 1:30, 1:02:03. Findings, means and the load's figures are
-then those of the part alone.
+A moment is counted from the start of the session: 90s, 2m, 1:30, 1:02:03.
+Findings, means and the load's figures are then those of the part alone.
 
-Exit codes: 0 nothing at or above --fail-on, 1 something found, 2 could not do it (the reason is on stderr).";
+Exit codes: 0 nothing at or above --fail-on, 1 something found, 2 could not do
+it (the reason is on stderr).";
 
 /// Flags of `report`.
 #[derive(Clone, Debug, Args)]

@@ -6,7 +6,8 @@ use crate::view::{Colours, RateUnit};
 use clap::Args;
 use std::path::PathBuf;
 
-const KEYS_HELP: &str = r#"Other keys stand in the config file, railscope/config.toml in $XDG_CONFIG_HOME or ~/.config, or the one of --config:
+const KEYS_HELP: &str = r#"Other keys stand in the config file, railscope/config.toml in $XDG_CONFIG_HOME
+or ~/.config, or the one of --config:
   colours = "dark"             terminal, dark, light or none
   unit = "Gb/s"                GB/s, Gb/s or GiB/s
   [keys]
@@ -26,9 +27,11 @@ const SHOT_HELP: &str = "\
 Examples:
   railscope shot home.svg node7.rsz --at 2:30
   railscope shot rail.svg node7.rsz --view rail --select mlx5_3
-  railscope shot machine.svg --scenario shared-uplink --view topology --size 200x60
+  railscope shot machine.svg --scenario shared-uplink --view topology --size \\
+    200x60
 
-The picture is of the session up to that moment, as the screen shows it. Equal input gives equal bytes.
+The picture is of the session up to that moment, as the screen shows it. Equal
+input gives equal bytes.
 
 Exit codes: 0 written, 2 could not do it (the reason is on stderr).";
 

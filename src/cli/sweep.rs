@@ -19,38 +19,59 @@ pub enum SweepCarrier {
     Sim,
 }
 
-const SWEEP_HELP: &str = r#"Each point is a load of its own against the same `railscope serve`: rails begin together, warm up, and are then measured
-for --for. Everything in a row comes from that one window. READs are timed one at a time before each point; with that
-round trip the READ window is computed.
+const SWEEP_HELP: &str = r#"Each point is a load of its own against the same `railscope serve`: rails begin
+together, warm up, and are then measured for --for. Everything in a row comes
+from that one window. READs are timed one at a time before each point; with
+that round trip the READ window is computed.
 
-  railscope sweep n2 --sizes 1K..1M --qps 1,4,16 --save n1-n2.json --svg n1-n2.svg
+  railscope sweep n2 --sizes 1K..1M --qps 1,4,16 --save n1-n2.json --svg \
+    n1-n2.svg
   railscope sweep n2 --sizes 1K..1M --qps 1,4,16 --save n1-n2.json --resume
-  railscope sweep n2 -d mlx5_3 --workers 1,2,4 --qps 16 --for 5s   do threads help here
-  railscope sweep n2 --preset qp4-msgsweep                         a published ib_write_bw sweep
-  railscope sweep --transport sim --root node7                     no peer: what node7 should do
+  railscope sweep n2 -d mlx5_3 --workers 1,2,4 --qps 16 --for 5s
+      do threads help here
+  railscope sweep n2 --preset qp4-msgsweep
+      a published ib_write_bw sweep
+  railscope sweep --transport sim --root node7
+      no peer: what node7 should do
 
-Ctrl-C ends it: the point under way is given up, the points before it are printed (and are in --save).
+Ctrl-C ends it: the point under way is given up, the points before it are
+printed (and are in --save).
 
 With --json it prints one object; --save keeps the same object:
-  {"schema": "railscope.sweep/1", "generated_by": "railscope 0.1.0", "started_unix_ms": 1764460800000,
-   "host": {"hostname": "n1", "cpu_model": "...", "kernel": "...", "peer": "n2", "loopback": false,
+  {"schema": "railscope.sweep/1", "generated_by": "railscope 0.1.0",
+  "started_unix_ms": 1764460800000,
+   "host": {"hostname": "n1", "cpu_model": "...", "kernel": "...",
+   "peer": "n2", "loopback": false,
             "transport": "verbs", "rails": ["mlx5_0"], "simulated": false},
-   "params": {"op": "read", "depth": 128, "warmup_s": 2.0, ...}, "window_s": 15.0,
+   "params": {"op": "read", "depth": 128, "warmup_s": 2.0, ...},
+   "window_s": 15.0,
    "grid": {"sizes_bytes": [1024, 2048], "qps": [1, 4], "workers": [1]},
-   "points": [{"size_bytes": 1024, "qps": 1, "workers": 1, "read_depth": 16, "window_s": 15.0,
-     "all": {"gbit_per_s": 52.46, "gb_per_s": 6.56, "mpps": 6.404, "empty_poll_share": 0.031,
-             "completions_per_poll": 15.2, "busy_share": 0.999, "cycles": 39000000000, "instructions_per_cycle": 2.0,
-             "effective_ghz": 2.6, "cycles_per_byte": 0.396, "cache_references": null, "cache_misses": null,
-             "l1d_load_misses": 137700000, "llc_load_misses": null, "llc_store_misses": null,
-             "dtlb_load_misses": 120, "itlb_load_misses": 3, "context_switches": 164, "migrations": 2,
-             "state": {"cache_misses": "not supported"}, "unavailable": {"cache_misses": "not supported: ..."},
-             "nic": {"ecn_cnp": 0, "retransmits": 0, "rx_pause": 0, "tx_pause": null}},
-     "bound": {"by": "posting-core", "because": "..."}, "rails": [{"device": "mlx5_0", "round_trip_us": 4.2, ...}],
-     "errors": {}, "failures": [], "perftest": ["mlx5_0: on n2: ib_read_bw ..."]}],
-   "unavailable": {"cache_misses": "not supported: ..."}, "statements": ["4 QPs: peak 77.68 Gb/s at 4K, ..."]}
+   "points": [{"size_bytes": 1024, "qps": 1, "workers": 1, "read_depth": 16,
+   "window_s": 15.0,
+     "all": {"gbit_per_s": 52.46, "gb_per_s": 6.56, "mpps": 6.404,
+     "empty_poll_share": 0.031,
+             "completions_per_poll": 15.2, "busy_share": 0.999,
+             "cycles": 39000000000, "instructions_per_cycle": 2.0,
+             "effective_ghz": 2.6, "cycles_per_byte": 0.396,
+             "cache_references": null, "cache_misses": null,
+             "l1d_load_misses": 137700000, "llc_load_misses": null,
+             "llc_store_misses": null,
+             "dtlb_load_misses": 120, "itlb_load_misses": 3,
+             "context_switches": 164, "migrations": 2,
+             "state": {"cache_misses": "not supported"},
+             "unavailable": {"cache_misses": "not supported: ..."},
+             "nic": {"ecn_cnp": 0, "retransmits": 0, "rx_pause": 0,
+             "tx_pause": null}},
+     "bound": {"by": "posting-core", "because": "..."},
+     "rails": [{"device": "mlx5_0", "round_trip_us": 4.2, ...}],
+     "errors": {}, "failures": [],
+     "perftest": ["mlx5_0: on n2: ib_read_bw ..."]}],
+   "unavailable": {"cache_misses": "not supported: ..."},
+   "statements": ["4 QPs: peak 77.68 Gb/s at 4K, ..."]}
 What is not known is null, never 0.
 
-Exit codes: 0 every point was measured, 1 a rail failed or data were wrong at one of them, 2 points are missing (the reason is on stderr)."#;
+Exit codes: 0 every point was measured, 1 a rail failed or data were wrong at
+one of them, 2 points are missing (the reason is on stderr)."#;
 
 /// A sweep that was published, as one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

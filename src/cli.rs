@@ -26,7 +26,7 @@ use std::path::PathBuf;
 pub const DEFAULT_PORT: u16 = 18520;
 
 const EXIT_CODES: &str =
-    "Exit codes: 0 fine, 1 found something, 2 could not do it (the reason is on stderr).";
+    "Exit codes: 0 fine, 1 found something, 2 could not do it (the reason is on\nstderr).";
 
 /// A terminal profiler for RDMA rails: where every NIC sits, what it moves, and why it is slow.
 #[derive(Debug, Parser)]

@@ -165,12 +165,18 @@ impl Report {
     /// The worst severity found on either host, an error where the load met one; `None` when nothing was.
     #[must_use]
     pub fn worst(&self) -> Option<Severity> {
-        let peer = self.peer.as_ref().and_then(|peer| peer.worst());
+        let peer = self.peer.as_ref().and_then(|peer| peer.worst_here());
+        self.worst_here().max(peer)
+    }
+
+    /// The same of this host alone.
+    #[must_use]
+    pub fn worst_here(&self) -> Option<Severity> {
         let load = self
             .load
             .as_ref()
             .filter(|load| load.met_errors() || !load.silent().is_empty())
             .map(|_| Severity::Error);
-        self.findings.iter().map(|finding| finding.severity).max().max(peer).max(load)
+        self.findings.iter().map(|finding| finding.severity).max().max(load)
     }
 }

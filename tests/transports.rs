@@ -49,7 +49,9 @@ impl Server {
         let greeting: Vec<String> =
             lines.by_ref().map(Result::unwrap).take_while(|line| line != "Ctrl-C ends it").collect();
         let invitation = greeting.iter().find(|line| line.contains("railscope load")).unwrap();
-        let port = invitation.rsplit(':').next().unwrap().to_owned();
+        let (address, flags) = invitation.trim().split_once(" --").unwrap();
+        assert_eq!(flags, "transport tcp", "what is to be typed works: {greeting:?}");
+        let port = address.rsplit(':').next().unwrap().to_owned();
         Self { child, port, lines }
     }
 

@@ -76,8 +76,10 @@ fn greeting(end: &End, listening: std::net::SocketAddr, known: Option<&[String]>
     lines.push("type on the other host:".to_owned());
     let netdevs: Vec<String> = end.offers.iter().filter_map(|offer| offer.netdev.clone()).collect();
     let addresses = probes::addresses::addresses();
+    // no device was asked for: only loads over TCP are served
+    let flags = if known.is_none() { " --transport tcp" } else { "" };
     lines.extend(
-        invitation::lines(listening, &addresses, &netdevs).into_iter().map(|line| format!("  {line}")),
+        invitation::lines(listening, &addresses, &netdevs, flags).into_iter().map(|line| format!("  {line}")),
     );
     if end.door.token.is_some() {
         lines.push("with --token FILE, a file with the same secret".to_owned());

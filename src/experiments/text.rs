@@ -77,6 +77,21 @@ impl RailDiagnosis {
         format!("{}: slow-unexplained: no cause was proven; {open}", self.device)
     }
 
+    /// What mends it, or where that is told.
+    fn to_do(&self) -> String {
+        match self.cause {
+            // nobody was misplaced here: the load sat where the platform says that the rail is
+            Some("cross-numa") => "what to do: give this rail's threads and buffers the node that did better (H4 \
+                below, `--place cpu:N,mem:N`, `numactl -N N -m N`); the node that the platform tells for it looks wrong, \
+                so look at `railscope probe`, the BIOS and the slot"
+                .to_owned(),
+            Some(cause) if crate::rules::explain::of(cause).is_some() => {
+                format!("what to do: `railscope explain {cause}`")
+            }
+            _ => "what to do: `railscope explain slow-unexplained`".to_owned(),
+        }
+    }
+
     fn figures(&self) -> [String; 3] {
         let figure = |value: Option<f64>| {
             value.map_or_else(
@@ -103,9 +118,7 @@ impl Display for Diagnosis {
         writeln!(f, "{}", self.verdict())?;
         for rail in self.slow() {
             write!(f, "{}", Wrapped { lead: "SLOW  ", text: &rail.sentence() })?;
-            if let Some(cause) = rail.cause.filter(|cause| crate::rules::explain::of(cause).is_some()) {
-                writeln!(f, "  > what to do: `railscope explain {cause}`")?;
-            }
+            write!(f, "{}", Wrapped { lead: "  > ", text: &rail.to_do() })?;
         }
         writeln!(f)?;
         write!(f, "{}", Wrapped { lead: "", text: &self.heading() })?;

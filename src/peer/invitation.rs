@@ -5,10 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 
 /// A `railscope load` line for each address at which a server that listens at `listen` can be reached.
 ///
-/// Addresses on the netdevs of rails come last: the control connection is better off where no load runs.
+/// `flags` are what such a load needs besides, with a space before. Addresses on the netdevs of rails come last: the control connection is better off where no load runs.
 #[must_use]
-pub fn lines(listen: SocketAddr, addresses: &[Address], rail_netdevs: &[String]) -> Vec<String> {
-    let typed = |ip: IpAddr| format!("railscope load {}", SocketAddr::new(ip, listen.port()));
+pub fn lines(listen: SocketAddr, addresses: &[Address], rail_netdevs: &[String], flags: &str) -> Vec<String> {
+    let typed = |ip: IpAddr| format!("railscope load {}{flags}", SocketAddr::new(ip, listen.port()));
     if !listen.ip().is_unspecified() {
         return vec![typed(listen.ip())];
     }
@@ -51,7 +51,7 @@ mod tests {
     }
 
     fn shown(listen: &str) -> Vec<String> {
-        lines(listen.parse().unwrap(), &addresses(), &["bond0".to_owned()])
+        lines(listen.parse().unwrap(), &addresses(), &["bond0".to_owned()], "")
     }
 
     #[test]
@@ -77,7 +77,10 @@ mod tests {
 
     #[test]
     fn a_host_without_addresses_can_reach_itself() {
-        let shown = lines("0.0.0.0:18520".parse().unwrap(), &[], &[]);
-        assert_eq!(shown, ["railscope load 127.0.0.1:18520 (from this host only: it has no other address)"]);
+        let shown = lines("0.0.0.0:18520".parse().unwrap(), &[], &[], " --transport tcp");
+        assert_eq!(
+            shown,
+            ["railscope load 127.0.0.1:18520 --transport tcp (from this host only: it has no other address)"]
+        );
     }
 }

@@ -248,7 +248,7 @@ impl OpenMetrics<'_> {
         findings.dedup_by_key(|(labels, _)| labels.to_string());
         Family::gauge("railscope_finding", "", "1 for each finding and device; gone when it is.")
             .write(f, &findings)?;
-        let worst = self.report.worst().map_or(0.0, |worst| f64::from(worst as u8) + 1.0);
+        let worst = self.report.worst_here().map_or(0.0, |worst| f64::from(worst as u8) + 1.0);
         Family::gauge("railscope_worst_severity", "", "0 nothing, 1 info, 2 warning, 3 error.")
             .write(f, &[(host.clone(), worst)])
     }

@@ -90,13 +90,7 @@ impl Report {
             1 => Some(format!("1 {one}")),
             n => Some(format!("{n} {several}")),
         };
-        let bad: Vec<String> = [
-            part(count(Severity::Error), "error", "errors"),
-            part(count(Severity::Warning), "warning", "warnings"),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
+        let bad = self.bad_words();
         let good = part(count(Severity::Info), "thing worth knowing", "things worth knowing");
         let troubles =
             self.load.as_ref().map(|load| facts::troubles(load, self.session.duration_s)).unwrap_or_default();
@@ -116,7 +110,35 @@ impl Report {
             (false, None) => bad.join(", "),
             (false, Some(good)) => format!("{}, {good}", bad.join(", ")),
         };
+        // what is wrong at the other end must not stand a page below "nothing wrong"
+        let there =
+            self.peer.as_ref().map(|peer| (peer, peer.bad_words())).filter(|(_, bad)| !bad.is_empty());
+        let verdict = match there {
+            Some((peer, bad)) => {
+                let host = peer.host.hostname.as_deref().unwrap_or("the peer");
+                format!("{} on {}; here {verdict}", bad.join(", "), clip(host, 30))
+            }
+            None => verdict,
+        };
         (verdict, troubles)
+    }
+
+    /// `2 errors`, `1 warning`: what is wrong on this host; empty where nothing is.
+    fn bad_words(&self) -> Vec<String> {
+        let part = |severity, one: &str, several: &str| match self
+            .findings
+            .iter()
+            .filter(|found| found.severity == severity)
+            .count()
+        {
+            0 => None,
+            1 => Some(format!("1 {one}")),
+            n => Some(format!("{n} {several}")),
+        };
+        [part(Severity::Error, "error", "errors"), part(Severity::Warning, "warning", "warnings")]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     fn verdict(&self, f: &mut Formatter<'_>) -> fmt::Result {

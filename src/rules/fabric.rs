@@ -67,8 +67,8 @@ const TROUBLES: &[Trouble] = &[
         tells: names::is_pause_received,
         advice: |rail| {
             format!(
-                "find who cannot keep up: follow the pauses from the switch port; `ethtool -S {} | grep pause`",
-                netdev(rail)
+                "find who cannot keep up: follow the pauses from the switch port; {}",
+                statistics(rail, "grep pause")
             )
         },
     },
@@ -79,8 +79,8 @@ const TROUBLES: &[Trouble] = &[
         advice: |rail| {
             format!(
                 "look at this host, not at the fabric: PCIe link, placement (buffers on the rail's node), IOMMU, \
-                 memory bandwidth; `ethtool -S {} | grep -E 'pause|discard|stalled'`",
-                netdev(rail)
+                 memory bandwidth; {}",
+                statistics(rail, "grep -E 'pause|discard|stalled'")
             )
         },
     },
@@ -102,8 +102,13 @@ const TROUBLES: &[Trouble] = &[
     },
 ];
 
-fn netdev(rail: &Rail) -> &str {
-    rail.netdev.as_deref().unwrap_or("NETDEV")
+/// The commands that print these of the drivers' statistics: a bond has none itself, its legs have.
+fn statistics(rail: &Rail, filter: &str) -> String {
+    let netdevs: Vec<&str> = match &rail.bond {
+        Some(bond) if !bond.legs.is_empty() => bond.legs.iter().map(|leg| leg.netdev.as_str()).collect(),
+        _ => vec![rail.netdev.as_deref().unwrap_or("NETDEV")],
+    };
+    list(netdevs.into_iter().map(|netdev| format!("`ethtool -S {netdev} | {filter}`")))
 }
 
 fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {

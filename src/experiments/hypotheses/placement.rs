@@ -59,7 +59,11 @@ impl Case<'_> {
             let cost = if near > 0.0 { (there / near - 1.0) * 100.0 } else { 0.0 };
             let sign = if there < near { "-" } else { "+" };
             let difference = rate((there - near).abs());
-            tried.push(format!("{place} {} GB/s, {sign}{difference} GB/s or {cost:+.0} %", rate(there)));
+            tried.push(if cost.abs() < 0.5 {
+                format!("{place} {} GB/s, the same", rate(there))
+            } else {
+                format!("{place} {} GB/s, {sign}{difference} GB/s or {cost:+.0} %", rate(there))
+            });
         }
         let answer = match (is_better, &missing) {
             (true, _) => Answer::Yes,

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    commands::signals::outlive_file_size_limit();
     let done = match cli.command.unwrap_or(Command::Top(cli.top)) {
         Command::Top(args) => commands::top::run(args),
         Command::Demo(args) => commands::demo::run(args),

@@ -28,7 +28,7 @@ mod units;
 pub use theme::{Colours, Theme};
 pub use units::{RateUnit, position};
 
-use crate::app::{App, View};
+use crate::app::{Action, App, View};
 use probes::model::Topology;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -49,7 +49,7 @@ pub struct Seen {
 pub fn draw(app: &App, frame: &mut Frame) -> Seen {
     let area = frame.area();
     let seen = if area.width < LEAST.0 || area.height < LEAST.1 {
-        too_small(area, frame);
+        too_small(app, area, frame);
         Seen::default()
     } else {
         parts_of(app, area, frame)
@@ -142,11 +142,13 @@ fn parts(app: &App, area: Rect) -> Parts {
     Parts { head, tabs, body, length, foot }
 }
 
-fn too_small(area: Rect, frame: &mut Frame) {
+fn too_small(app: &App, area: Rect, frame: &mut Frame) {
     let (width, height) = LEAST;
     let text = format!(
-        "railscope needs {width}x{height} cells, this terminal has {}x{}; q leaves",
-        area.width, area.height
+        "railscope needs {width}x{height} cells, this terminal has {}x{}; {} leaves",
+        area.width,
+        area.height,
+        app.keys().first(Action::Quit)
     );
     let lines = widgets::wrap(&text, usize::from(area.width));
     for (y, line) in (area.top()..area.bottom()).zip(lines) {

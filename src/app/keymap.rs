@@ -112,8 +112,10 @@ impl Keymap {
             // the character already says it: `G`, `?`
             modifiers.remove(KeyModifiers::SHIFT);
         }
-        let at = self.keys.iter().position(|keys| keys.contains(&(modifiers, key.code)))?;
-        Some(BINDINGS[at].action)
+        let at = self.keys.iter().position(|keys| keys.contains(&(modifiers, key.code)));
+        // whatever else a config file says, this leaves
+        let leaves = (modifiers, key.code) == (KeyModifiers::CONTROL, KeyCode::Char('c'));
+        at.map(|at| BINDINGS[at].action).or_else(|| leaves.then_some(Action::Quit))
     }
 
     /// All keys of an action; empty where it has none.
@@ -214,6 +216,10 @@ fn parse(text: &str) -> Option<Key> {
     let mut chars = rest.chars();
     if let (Some(char), None) = (chars.next(), chars.next()) {
         let is_control = modifiers.contains(KeyModifiers::CONTROL);
+        // a terminal sends Tab, Enter and Esc for these (ASCII 9, 13 and 27)
+        if is_control && matches!(char.to_ascii_lowercase(), 'i' | 'm' | '[') {
+            return None;
+        }
         let char = if is_control { char.to_ascii_lowercase() } else { char };
         return (!char.is_control()).then_some((modifiers, KeyCode::Char(char)));
     }
@@ -275,7 +281,8 @@ mod tests {
         let map = with(&[("quit", &["x", "ctrl-q"]), ("first", &["q"])]).unwrap();
         assert_eq!(of(&map, KeyModifiers::NONE, KeyCode::Char('q')), Some(Action::First));
         assert_eq!(of(&map, KeyModifiers::CONTROL, KeyCode::Char('q')), Some(Action::Quit));
-        assert_eq!(of(&map, KeyModifiers::CONTROL, KeyCode::Char('c')), None);
+        assert_eq!(of(&map, KeyModifiers::CONTROL, KeyCode::Char('c')), Some(Action::Quit), "always");
+        assert_eq!(["ctrl-i", "Ctrl-M", "ctrl-["].map(parse), [None; 3], "Tab, Enter and Esc to a terminal");
         assert_eq!((map.first(Action::Quit), map.in_short(Action::Quit)), ("x".into(), "x Ctrl-Q".into()));
         // k is taken from `up`, which still has its arrow
         let map = with(&[("units", &["k"])]).unwrap();

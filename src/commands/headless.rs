@@ -29,7 +29,6 @@ pub type MaybeRecorded = (Box<dyn FrameSource>, Option<Arc<RecordingStatus>>);
 /// The file exists already, or cannot be made.
 pub fn recorded(source: Box<dyn FrameSource>, file: Option<&Path>) -> anyhow::Result<MaybeRecorded> {
     let Some(file) = file else { return Ok((source, None)) };
-    super::signals::outlive_file_size_limit();
     let recorded = Recorded::create(source, file)?;
     let status = recorded.status();
     Ok((Box::new(recorded), Some(status)))

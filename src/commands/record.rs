@@ -1,7 +1,7 @@
 //! `railscope record`: a session into a file, without a screen.
 
 use super::headless;
-use super::signals::{end_on_signals, outlive_file_size_limit};
+use super::signals::end_on_signals;
 use crate::cli::RecordArgs;
 use crate::printable::{Printable, tell};
 use crate::session::{self, FrameSource, MaskedCopy, Recorded, RecordingStatus, Stop};
@@ -23,7 +23,6 @@ pub fn run(args: RecordArgs) -> anyhow::Result<ExitCode> {
     ensure!(common.record.is_none(), "--record: `record FILE` names its file already; leave the flag out");
     let stop = Stop::new();
     let source = session::open_stoppable(&common, None, stop.clone())?;
-    outlive_file_size_limit();
     let most_bytes = args.max_size.unwrap_or(u64::MAX);
     let into = if args.mask { unmasked(&args.file)? } else { args.file.clone() };
     let recorded = Recorded::create_below(source, &into, most_bytes)?;

@@ -45,11 +45,12 @@ impl Diff {
         ];
         let of_peer = self.peer.as_ref().filter(|peer| peer.differs()).map(|_| "the peer differs".to_owned());
         let parts: Vec<String> = parts.into_iter().flatten().chain(of_peer).collect();
-        match (parts.is_empty(), self.comparable) {
-            (true, true) => "no difference found".to_owned(),
-            (true, false) => "no difference found; the rates could not be compared".to_owned(),
-            (false, true) => parts.join(", "),
-            (false, false) => format!("{}; the rates could not be compared", parts.join(", ")),
+        let differs = if parts.is_empty() { "no difference found".to_owned() } else { parts.join(", ") };
+        match (self.comparable, rails(Judgement::NotJudged)) {
+            (true, 0) => differs,
+            (true, 1) => format!("{differs}; the rate of 1 rail could not be judged"),
+            (true, many) => format!("{differs}; the rates of {many} rails could not be judged"),
+            (false, _) => format!("{differs}; the rates could not be compared"),
         }
     }
 

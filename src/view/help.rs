@@ -54,8 +54,11 @@ pub fn foot(app: &App, area: Rect, frame: &mut Frame) {
             (!keys.trim().is_empty()).then(|| Segment::new(format!("{keys} {word}"), theme.dim(), rank))
         })
         .collect();
-    let over = if app.ending().is_some() { "there is no more; q leaves" } else { "" };
-    let note = app.notice().map_or_else(|| over.to_owned(), |notice| theme.text(notice));
+    let over = || match app.ending() {
+        Some(_) => format!("there is no more; {} leaves", app.keys().first(Action::Quit)),
+        None => String::new(),
+    };
+    let note = app.notice().map_or_else(over, |notice| theme.text(notice));
     let right = vec![Segment::new(note, theme.strong(), 0)];
     paint(pieces, right, area, frame.buffer_mut(), theme.symbols);
 }

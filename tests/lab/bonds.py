@@ -7,6 +7,9 @@ from steps import Server, TIMEOUT, expect, moves, rails_of, report_of
 from verdicts import expect_only, kept, told
 
 LEGS = (0, 1)
+# Before the load queue pairs are opened and closed again in search of labels with which each leg receives; emulated hosts
+# then send a packet or two again now and then.
+BESIDES = ("retransmit bondrail",)
 # One packet a READ and one READ at a time: what goes over both legs in turn cannot overtake itself.
 ONE_PACKET = "--qps 1 --size 4096 --depth 1"
 
@@ -65,7 +68,7 @@ def one_flow_on_a_bond(a, b, _):
             report = report_of_load(a, b, 6, mode.split()[0])
         print(f"  {mode.split()[0]}: {legs_in_mb(report)}")
         told(report, "bond-leg-imbalance")
-        expect_only(report, expected)
+        expect_only(report, expected, BESIDES)
 
 
 def leg_down(a, b, _):
@@ -82,7 +85,7 @@ def leg_down(a, b, _):
         report = report_of(job.out, command)
         print(f"  {legs_in_mb(report)}")
         told(report, "bond-leg-down")
-        expect_only(report, ["bond-leg-down bondrail"])
+        expect_only(report, ["bond-leg-down bondrail"], BESIDES)
 
 
 ALL = [one_flow_on_a_bond, leg_down]

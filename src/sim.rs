@@ -20,6 +20,7 @@
 //! | `setup` | the load that is asked for |
 //! | `source` | the source of frames |
 
+mod card;
 mod clock;
 mod counted;
 mod flows;

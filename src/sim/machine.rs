@@ -1,7 +1,8 @@
 //! The machines that planted nodes are of: from two rails below one socket to twelve on four nodes.
 
-use super::node::{NODE_MEMORY_BYTES, full_hop, gids, host};
-use probes::model::{Bond, CpuSet, GidChoice, Hop, Host, Leg, LinkLayer, NumaNode, PciePath, Rail, Topology};
+use super::card;
+use super::node::{NODE_MEMORY_BYTES, host};
+use probes::model::{CpuSet, Hop, Host, NumaNode, Rail, Topology};
 
 /// Cores of one node, each with one thread.
 const CORES: u32 = 32;
@@ -160,64 +161,15 @@ impl Card {
         let address = format!("0000:{bus:02x}:00.0");
         let device = if is_bond { format!("mlx5_bond_{number}") } else { format!("mlx5_{number}") };
         let netdev = if is_bond { format!("bond{number}") } else { format!("enp{bus}s0np0") };
-        let leg = |function: u32| Leg {
-            netdev: format!("enp{bus}s0f{function}np{function}"),
-            pci_address: Some(format!("0000:{bus:02x}:00.{function}")),
-            speed_gbit_per_s: Some(self.leg_gbit_per_s),
-            link_up: Some(true),
-            active: Some(true),
-            aggregator_id: Some(1),
-            // active, short timeout, aggregatable, in sync, collecting, distributing (IEEE 802.1AX)
-            actor_port_state: Some(63),
-            partner_port_state: Some(63),
-        };
+        let legs = || (0..self.legs).map(|leg| card::leg(bus, leg, self.leg_gbit_per_s)).collect();
         Rail {
-            device,
-            port: 1,
-            netdev: Some(netdev.clone()),
-            driver: Some("mlx5_core".into()),
-            is_vf: Some(false),
-            link_layer: Some(LinkLayer::Ethernet),
-            node_type: Some("CA".into()),
-            state: Some("ACTIVE".into()),
-            phys_state: Some("LinkUp".into()),
             numa_node: Some(node),
             local_cpus: Some(cpus(node)),
-            firmware: Some("28.39.1002".into()),
             board_id: Some(format!("SIM{:010}", self.gbit_per_s())),
-            system_image_guid: Some(format!("5c25:7303:00a0:{number:02x}00")),
             line_gbit_per_s: Some(self.gbit_per_s()),
-            path_mtu: Some(4096),
-            max_path_mtu: Some(4096),
-            netdev_mtu: Some(4200),
-            gid_table_read: true,
-            gids: gids(number, &netdev),
-            gid: Some(GidChoice {
-                index: 3,
-                reason: "RoCE v2, routable IPv4, on this device's netdev".into(),
-            }),
-            pcie: Some(PciePath {
-                hops: self.hops(&address, bus),
-                address,
-                vendor: Some("15b3".into()),
-                device: Some("1021".into()),
-                max_read_request_bytes: Some(4096),
-                relaxed_ordering: Some(true),
-                errors: Vec::new(),
-            }),
-            bond: is_bond.then(|| Bond {
-                netdev,
-                mode: Some("802.3ad".into()),
-                xmit_hash_policy: Some("layer3+4".into()),
-                lag_port_select: Some("hash".into()),
-                lag: None,
-                carries_rdma: Some(true),
-                active_aggregator_id: None,
-                legs: (0..self.legs).map(leg).collect(),
-            }),
-            max_read_depth: Some(16),
-            uverbs: Some(format!("/dev/infiniband/uverbs{}", number - 1)),
-            ..Rail::default()
+            pcie: Some(card::path(address.clone(), self.hops(&address, bus))),
+            bond: is_bond.then(|| card::bond(netdev.clone(), legs())),
+            ..card::rail(device, number, netdev)
         }
     }
 
@@ -239,7 +191,7 @@ fn hop(address: &str, port: &str, gt_per_s: f64) -> Hop {
         current_gt_per_s: speed,
         max_gt_per_s: speed,
         upstream_max_gt_per_s: speed,
-        ..full_hop(address, port)
+        ..card::full_hop(address, port)
     }
 }
 

@@ -1,11 +1,9 @@
 //! The simulated node: two sockets, eight bonds of two 200 Gb/s legs, PCIe Gen5 x16.
 
+use super::card;
 use super::scenario::{DEVICE, Fault, Scenario};
-use probes::model::{
-    Bond, CpuSet, Gid, GidChoice, GidType, Hop, Host, Leg, LinkLayer, NumaNode, PciePath, Rail, Topology,
-};
+use probes::model::{CpuSet, Hop, Host, NumaNode, PciePath, Rail, Topology};
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Bonds of the node.
 pub(super) const BONDS: std::ops::RangeInclusive<u32> = 1..=8;
@@ -96,45 +94,18 @@ fn rail(bond: u32, fault: Option<Fault>) -> Rail {
     let bus = BUSES[bond as usize - 1];
     let node = u32::from(bus >= 0x80);
     let netdev = format!("bond{bond}");
+    let legs = (0..2).map(|leg| card::leg(u32::from(bus), leg, LEG_GBIT_PER_S)).collect();
     Rail {
-        device: format!("{DEVICE}{bond}"),
-        port: 1,
-        netdev: Some(netdev.clone()),
-        driver: Some("mlx5_core".into()),
-        is_vf: Some(false),
-        link_layer: Some(LinkLayer::Ethernet),
-        node_type: Some("CA".into()),
-        state: Some("ACTIVE".into()),
-        phys_state: Some("LinkUp".into()),
         numa_node: Some(node),
         local_cpus: Some(cpus(node)),
-        firmware: Some("28.39.1002".into()),
         board_id: Some("MT_0000000834".into()),
-        system_image_guid: Some(format!("5c25:7303:00a0:{bond:02x}00")),
         // sysfs shows one leg's rate for a bond
         rate_text: Some("200 Gb/sec (2X NDR)".into()),
         line_gbit_per_s: Some(2.0 * LEG_GBIT_PER_S),
-        path_mtu: Some(4096),
-        max_path_mtu: Some(4096),
-        netdev_mtu: Some(4200),
-        gid_table_read: true,
-        gids: gids(bond, &netdev),
-        gid: Some(GidChoice { index: 3, reason: "RoCE v2, routable IPv4, on this device's netdev".into() }),
         pcie: Some(pcie(bus, fault)),
-        bond: Some(Bond {
-            netdev,
-            mode: Some("802.3ad".into()),
-            xmit_hash_policy: Some("layer3+4".into()),
-            lag_port_select: Some("hash".into()),
-            lag: None,
-            carries_rdma: Some(true),
-            active_aggregator_id: None,
-            legs: (0..2).map(|leg| self::leg(bus, leg)).collect(),
-        }),
-        max_read_depth: Some(16),
-        uverbs: Some(format!("/dev/infiniband/uverbs{}", bond - 1)),
+        bond: Some(card::bond(netdev.clone(), legs)),
         counters: counters(fault).map(|(name, _)| name.to_owned()).collect(),
-        ..Rail::default()
+        ..card::rail(format!("{DEVICE}{bond}"), bond, netdev)
     }
 }
 
@@ -143,21 +114,6 @@ pub(super) fn counters(fault: Option<Fault>) -> impl Iterator<Item = (&'static s
     let is_quiet = |name: &str| QUIET_COUNTERS.iter().any(|(quiet, _)| *quiet == name);
     let further = fault.map_or(&[][..], Fault::growing).iter().map(|(name, _)| (*name, 0));
     QUIET_COUNTERS.into_iter().chain(further.filter(move |(name, _)| !is_quiet(name)))
-}
-
-/// Link-local and IPv4, each as RoCE v1 and v2: what mlx5 fills a table with once the bond has its address.
-pub(super) fn gids(bond: u32, netdev: &str) -> Vec<Gid> {
-    let group = u16::try_from(bond).unwrap_or_default();
-    let link_local = Ipv6Addr::new(0xfe80, 0, 0, 0, 0x5e25, 0x73ff, 0xfea0, group << 8);
-    let routable = Ipv4Addr::new(10, 0, u8::try_from(bond).unwrap_or_default(), 1).to_ipv6_mapped();
-    let entry =
-        |index, address, kind| Gid { index, address, kind: Some(kind), netdev: Some(netdev.to_owned()) };
-    vec![
-        entry(0, link_local, GidType::IbOrRoceV1),
-        entry(1, link_local, GidType::RoceV2),
-        entry(2, routable, GidType::IbOrRoceV1),
-        entry(3, routable, GidType::RoceV2),
-    ]
 }
 
 fn pcie(bus: u8, fault: Option<Fault>) -> PciePath {
@@ -171,52 +127,13 @@ fn pcie(bus: u8, fault: Option<Fault>) -> PciePath {
         current_gt_per_s: Some(slot_gt_per_s),
         current_width: Some(if fault == Some(Fault::HalfWidth) { 8 } else { 16 }),
         upstream_max_gt_per_s: Some(slot_gt_per_s),
-        ..full_hop(&address, &port)
+        ..card::full_hop(&address, &port)
     };
     let mut hops = vec![hop];
     if fault == Some(Fault::SharedUplink) {
-        hops.push(full_hop(SWITCH, "0000:3f:01.1"));
+        hops.push(card::full_hop(SWITCH, "0000:3f:01.1"));
     }
-    PciePath {
-        address,
-        vendor: Some("15b3".into()),
-        device: Some("1021".into()),
-        hops,
-        max_read_request_bytes: Some(4096),
-        relaxed_ordering: Some(true),
-        errors: Vec::new(),
-    }
-}
-
-/// A Gen5 x16 link in order.
-pub(super) fn full_hop(address: &str, port: &str) -> Hop {
-    let (gen5, lanes) = (Some(32.0), Some(16));
-    Hop {
-        address: address.to_owned(),
-        upstream: Some(port.to_owned()),
-        current_gt_per_s: gen5,
-        current_width: lanes,
-        max_gt_per_s: gen5,
-        max_width: lanes,
-        upstream_max_gt_per_s: gen5,
-        upstream_max_width: lanes,
-        raw_gb_per_s: None,
-        max_payload_bytes: Some(256),
-    }
-}
-
-fn leg(bus: u8, function: u32) -> Leg {
-    Leg {
-        netdev: format!("enp{bus}s0f{function}np{function}"),
-        pci_address: Some(format!("0000:{bus:02x}:00.{function}")),
-        speed_gbit_per_s: Some(LEG_GBIT_PER_S),
-        link_up: Some(true),
-        active: Some(true),
-        aggregator_id: Some(1),
-        // active, short timeout, aggregatable, in sync, collecting, distributing (IEEE 802.1AX)
-        actor_port_state: Some(63),
-        partner_port_state: Some(63),
-    }
+    card::path(address, hops)
 }
 
 #[cfg(test)]

@@ -32,25 +32,14 @@ impl Widget for &HeatStrip<'_> {
         if area.is_empty() {
             return;
         }
-        let heights = self.symbols.heights();
         for (x, cell) in (area.left()..area.right()).zip(self.cells) {
-            let (symbol, style) = match cell.share {
-                Some(share) if share.is_finite() => (heights[step(share, heights.len())], cell.style),
-                _ => (self.symbols.absent(), self.absent),
+            let (symbol, style) = match self.symbols.height(cell.share) {
+                Some(height) => (height, cell.style),
+                None => (self.symbols.absent(), self.absent),
             };
             buffer[(x, area.y)].set_char(symbol).set_style(style);
         }
     }
-}
-
-fn step(share: f64, steps: usize) -> usize {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "clamped to 0..=1, so at most the count of steps"
-    )]
-    let step = (share.clamp(0.0, 1.0) * steps as f64) as usize;
-    step.min(steps.saturating_sub(1))
 }
 
 #[cfg(test)]

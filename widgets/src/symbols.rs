@@ -35,12 +35,20 @@ impl Symbols {
         }
     }
 
-    /// Heights of a trend, lowest first.
-    pub(crate) fn heights(self) -> &'static [char] {
-        match self {
+    /// How high a share of a scale is, 0 to 1, in one cell; `None` where it is not known, or is no number.
+    pub(crate) fn height(self, share: Option<f64>) -> Option<char> {
+        let heights: &[char] = match self {
             Self::Unicode => &['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
             Self::Ascii => &['_', '.', '-', '=', '+', '*', '#'],
-        }
+        };
+        let share = share.filter(|share| share.is_finite())?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "clamped to 0..=1, so at most the count of heights"
+        )]
+        let step = (share.clamp(0.0, 1.0) * heights.len() as f64) as usize;
+        Some(heights[step.min(heights.len() - 1)])
     }
 
     /// Stands for a value that there is not.

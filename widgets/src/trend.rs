@@ -34,25 +34,12 @@ impl Widget for &Trend<'_> {
             buffer[(x, area.y)].set_char(' ').set_style(self.absent);
         }
         for (x, share) in (begin..area.right()).zip(shown) {
-            let (symbol, style) = match share {
-                Some(share) if share.is_finite() => (self.height(*share), self.style),
-                _ => (self.symbols.absent(), self.absent),
+            let (symbol, style) = match self.symbols.height(*share) {
+                Some(height) => (height, self.style),
+                None => (self.symbols.absent(), self.absent),
             };
             buffer[(x, area.y)].set_char(symbol).set_style(style);
         }
-    }
-}
-
-impl Trend<'_> {
-    fn height(&self, share: f64) -> char {
-        let heights = self.symbols.heights();
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "clamped to 0..=1, so at most the count of heights"
-        )]
-        let step = (share.clamp(0.0, 1.0) * heights.len() as f64) as usize;
-        heights[step.min(heights.len() - 1)]
     }
 }
 

@@ -3,7 +3,7 @@
 use super::dice::Dice;
 use super::{Cause, Planted};
 use crate::ceilings::{line_goodput_gb_per_s, link_payload_gb_per_s, pcie_links};
-use crate::sim::node::full_hop;
+use crate::sim::card::full_hop;
 use crate::sim::world::{Grows, Memory, Unseen};
 use probes::model::Hop;
 

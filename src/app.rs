@@ -20,7 +20,7 @@ pub use history::{History, Keep};
 pub use how::{How, Mode};
 pub use jump::FORMS as FORMS_OF_TIME;
 pub use keymap::{Keymap, KeymapError, shown};
-pub use keys::{Action, BINDINGS, Binding, Key, binding_of};
+pub use keys::{Action, BINDINGS, Binding, Key};
 pub use msg::{Command, Ending, Msg, Seek, Sought};
 pub use prompt::{Prompt, Question};
 pub use selection::{Focus, Selection};

@@ -34,6 +34,7 @@ pub use live::Live;
 pub use marks::{Marked, Marks};
 pub use masked::{MaskedCopy, masked_copy, masked_copy_below};
 pub use only::{Only, only};
+pub(crate) use open::nanoseconds;
 pub use open::{DEFAULT_EVERY, look, node, open, open_stoppable, tree};
 pub use part::Part;
 pub use recorded::{Recorded, RecordingStatus};

@@ -1,8 +1,8 @@
-//! The simulator: a node with eight rails, its load and its counters, from the ceilings model.
+//! The simulator: a node with its rails, their load and their counters, from the ceilings model.
 //!
 //! The screen, the recorder, the rules and the reports cannot tell it from a live node, except that the
 //! session says `simulated`. Traffic is max–min fair shares over wires and PCIe paths
-//! ([`crate::ceilings::max_min_shares`]) with seeded noise; real threads, one a rail, move it in virtual time.
+//! ([`crate::ceilings::max_min_shares`]) with seeded noise; real threads, as many as are asked for, move it in virtual time.
 //! Equal seeds give equal sessions, to the last byte.
 //!
 //! | file | holds |
@@ -15,6 +15,8 @@
 //! | `flows` | flows over all that traffic crosses, and the rates they get |
 //! | `counted` | what a NIC counts of its traffic |
 //! | `window` | both ends of a load, made at once, for experiments |
+//! | `card` | what is the same of every simulated card |
+//! | `noise` | seeded noise |
 //! | `clock` | virtual time, shared by the rail threads and the source |
 //! | `transport` | the load of one rail, and what its NIC counts |
 //! | `setup` | the load that is asked for |

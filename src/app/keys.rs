@@ -162,20 +162,10 @@ pub const BINDINGS: &[Binding] = &[
     binding(Action::Colours, "colours", &[letter('t')], "next colours", None),
 ];
 
-/// The line of the table for this action.
-///
-/// # Panics
-///
-/// Never: the table has every action, which a test holds it to.
-#[must_use]
-pub fn binding_of(action: Action) -> &'static Binding {
-    BINDINGS.iter().find(|binding| binding.action == action).expect("the table has every action")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Action, BINDINGS, binding_of};
-    use crate::app::View;
+    use super::{Action, BINDINGS};
+    use crate::app::{Keymap, View};
 
     #[test]
     fn no_key_does_two_things() {
@@ -198,7 +188,8 @@ mod tests {
     #[test]
     fn every_view_has_the_key_of_its_place() {
         for (at, view) in View::ALL.into_iter().enumerate() {
-            let keys = binding_of(Action::Go(view)).keys;
+            let map = Keymap::default();
+            let keys = map.keys(Action::Go(view));
             let number = char::from_digit(u32::try_from(at).unwrap() + 1, 10).unwrap();
             assert_eq!(keys, [super::letter(number)]);
         }

@@ -101,7 +101,7 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     if let Some(line) = sums.line() {
         tell(line);
     }
-    if let Some(why) = sight.and_then(|sight| sight.came().1) {
+    if let Some(why) = sight.and_then(|sight| sight.misfit()) {
         tell(format_args!("a sample of the peer's host was left out: {why}"));
     }
     // what the rules find cannot make it better that a rail failed

@@ -105,9 +105,11 @@ impl Step {
     }
 
     fn is_made(&self, seen: &[Seen]) -> bool {
-        let is_it =
-            |done: &Step| done.kind == self.kind && done.rails == self.rails && done.round == self.round;
-        seen.iter().any(|seen| is_it(&seen.step))
+        seen.iter().any(|seen| seen.step.is_same(self))
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.rails == other.rails && self.round == other.round
     }
 
     /// What it is to show, and the how manieth time.
@@ -172,11 +174,7 @@ impl Plan<'_> {
             .iter()
             .map(|rail| self.step(Kind::Alone, vec![rail.device.clone()]))
             .collect();
-        if !self.are_made(&steps) {
-            // whether all can be loaded together is not known yet
-            steps.extend(self.together());
-            return steps;
-        }
+        // whether all can be loaded together is not known before each was
         steps.extend(self.together());
         if !self.are_made(&steps) {
             return steps;
@@ -191,11 +189,9 @@ impl Plan<'_> {
             for step in self.of_rail(rail).into_iter().chain(self.of_neighbours(rail)) {
                 let more = self.differs(device, &step.kind).then(|| later(&step)).into_iter().flatten();
                 let more: Vec<Step> = more.collect();
+                // rails of one node are loaded once for all of them that are slow
                 for step in std::iter::once(step).chain(more) {
-                    // rails of one node are loaded once for all of them that are slow
-                    if !steps.iter().any(|known| known.is_same(&step)) {
-                        steps.push(step);
-                    }
+                    push_new(&mut steps, step);
                 }
             }
         }
@@ -257,9 +253,7 @@ impl Plan<'_> {
         }
         let mut once: Vec<Step> = Vec::new();
         for step in steps {
-            if !once.iter().any(|known| known.is_same(&step)) {
-                once.push(step);
-            }
+            push_new(&mut once, step);
         }
         once
     }
@@ -326,9 +320,10 @@ impl Plan<'_> {
     }
 }
 
-impl Step {
-    fn is_same(&self, other: &Self) -> bool {
-        self.kind == other.kind && self.rails == other.rails && self.round == other.round
+/// Adds a load unless it is there already.
+fn push_new(steps: &mut Vec<Step>, step: Step) {
+    if !steps.iter().any(|known| known.is_same(&step)) {
+        steps.push(step);
     }
 }
 

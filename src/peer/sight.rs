@@ -138,11 +138,10 @@ impl Sight {
         })
     }
 
-    /// How many samples came, and what was wrong with one that was left out.
+    /// What was wrong with a sample that was left out; `None` where none was.
     #[must_use]
-    pub fn came(&self) -> (u64, Option<String>) {
-        let misfit = self.misfit.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        (self.frames.load(Ordering::Relaxed), misfit)
+    pub fn misfit(&self) -> Option<String> {
+        self.misfit.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

@@ -1,6 +1,6 @@
 //! `serve` tells what it sees of itself: what its host is, and a sample each second, while a client's load runs.
 
-use super::clock::now_ns;
+use super::clock::then_ns;
 use super::error::PeerError;
 use super::link::Link;
 use super::message::Message;
@@ -24,7 +24,7 @@ pub(super) struct Telling {
     /// Until it begins; behind a lock, as what looks a second time is not to be shared.
     live: Mutex<Option<Live>>,
     topology: Arc<Topology>,
-    /// When its times begin, on the clock of [`now_ns`].
+    /// When its times begin, on the clock of [`now_ns`](super::clock::now_ns).
     began_ns: i64,
     stop: Stop,
     frames: Option<mpsc::Receiver<Frame>>,
@@ -35,15 +35,9 @@ impl Telling {
     pub(super) fn open(root: Root, topology: Topology) -> Self {
         let stop = Stop::new();
         let live = Live::new(root, topology, EVERY, None, None, stop.clone());
-        let elapsed = i64::try_from(live.began().elapsed().as_nanos()).unwrap_or(i64::MAX);
+        let began_ns = then_ns(live.began());
         let topology = live.session().hosts.first().cloned().unwrap_or_default();
-        Self {
-            began_ns: now_ns().saturating_sub(elapsed),
-            topology,
-            live: Mutex::new(Some(live)),
-            stop,
-            frames: None,
-        }
+        Self { began_ns, topology, live: Mutex::new(Some(live)), stop, frames: None }
     }
 
     /// Tells what this host is.

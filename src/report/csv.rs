@@ -59,7 +59,7 @@ impl<W: Write> Csv<W> {
         for row in rows {
             let Some(topology) = session.hosts.get(row.host) else { continue };
             let Some(rail) = topology.rails.get(row.rail) else { continue };
-            let by_sim = row.load.as_ref().is_some_and(|load| load.transport.as_deref() == Some("sim"));
+            let by_sim = row.load.as_ref().is_some_and(|load| load.is_simulated());
             let simulated = session.simulated.is_some() || by_sim;
             let started_s = session.started_unix_ms.map(|ms| ms as f64 / 1e3);
             let load = row.load.as_ref().map(|load| short::of_load(load, simulated));

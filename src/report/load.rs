@@ -202,7 +202,7 @@ impl LoadBlock {
     pub fn of(timeline: &Timeline) -> Option<Self> {
         let newest = timeline.local().frames().rev().find(|frame| frame.load.is_some())?;
         let load = newest.load.as_deref()?;
-        let simulated = timeline.session().simulated.is_some() || load.transport.as_deref() == Some("sim");
+        let simulated = timeline.session().simulated.is_some() || load.is_simulated();
         let device_of = |rail: RailId| Some(timeline.topology().rails.get(rail.0)?.device.clone());
         let measured = &timeline.local().sums().workers;
         let threads: Vec<ThreadRow> = newest

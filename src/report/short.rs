@@ -18,7 +18,7 @@ pub(crate) fn of_load(load: &Load, simulated: bool) -> String {
         None => String::new(),
     };
     let mut parts = vec![format!("{op}{size}{qps}")];
-    let is_simulated = simulated || load.transport.as_deref() == Some("sim");
+    let is_simulated = simulated || load.is_simulated();
     parts.extend(match (load.origin, is_simulated, load.transport.as_deref()) {
         (LoadOrigin::Described, _, _) => Some("as described".to_owned()),
         (_, true, _) => Some("simulated".to_owned()),

@@ -84,14 +84,8 @@ impl Report {
 
     /// The verdict in a line, and what of the load went wrong, a line each.
     pub(super) fn verdict_words(&self) -> (String, Vec<String>) {
-        let count = |severity| self.findings.iter().filter(|found| found.severity == severity).count();
-        let part = |count: usize, one: &str, several: &str| match count {
-            0 => None,
-            1 => Some(format!("1 {one}")),
-            n => Some(format!("{n} {several}")),
-        };
         let bad = self.bad_words();
-        let good = part(count(Severity::Info), "thing worth knowing", "things worth knowing");
+        let good = self.counted(Severity::Info, "thing worth knowing", "things worth knowing");
         let troubles =
             self.load.as_ref().map(|load| facts::troubles(load, self.session.duration_s)).unwrap_or_default();
         let is_cut_short = self.load.as_ref().is_some_and(|load| load.ended.is_some());
@@ -125,20 +119,22 @@ impl Report {
 
     /// `2 errors`, `1 warning`: what is wrong on this host; empty where nothing is.
     fn bad_words(&self) -> Vec<String> {
-        let part = |severity, one: &str, several: &str| match self
-            .findings
-            .iter()
-            .filter(|found| found.severity == severity)
-            .count()
-        {
+        [
+            self.counted(Severity::Error, "error", "errors"),
+            self.counted(Severity::Warning, "warning", "warnings"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// How many findings are of a severity, in words; `None` where none is.
+    fn counted(&self, severity: Severity, one: &str, several: &str) -> Option<String> {
+        match self.findings.iter().filter(|found| found.severity == severity).count() {
             0 => None,
             1 => Some(format!("1 {one}")),
             n => Some(format!("{n} {several}")),
-        };
-        [part(Severity::Error, "error", "errors"), part(Severity::Warning, "warning", "warnings")]
-            .into_iter()
-            .flatten()
-            .collect()
+        }
     }
 
     fn verdict(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -168,7 +168,7 @@ pub(super) fn header(topology: Topology, every: Duration, started_unix_ms: Optio
 }
 
 /// Nanoseconds as frames carry them; five centuries fit.
-pub(super) fn nanoseconds(duration: Duration) -> u64 {
+pub(crate) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 

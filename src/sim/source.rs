@@ -8,7 +8,7 @@ use super::scenario::Scenario;
 use super::setup::Setup;
 use super::transport::{Nic, NicLeg, SimTransport};
 use super::world::{Counter, Grows, Hides, World};
-use crate::session::{FrameSource, SourceError, Stop};
+use crate::session::{FrameSource, SourceError, Stop, nanoseconds};
 use anyhow::ensure;
 use probes::load::{Counts, LoadTransport};
 use probes::model::{
@@ -32,7 +32,7 @@ pub enum Pace {
     AsFastAsPossible,
 }
 
-/// A simulated node under READ load. Real threads, one a rail, move the data in virtual time.
+/// A simulated node under READ load. Real threads, as many as are asked for, move the data in virtual time.
 #[derive(Debug)]
 pub struct Simulated {
     session: Arc<Session>,
@@ -375,8 +375,4 @@ impl SimUnit {
             round_trip_ns: None,
         }
     }
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -5,6 +5,7 @@ use super::flows::{Rates, held_by, legs_of, rates_gb_per_s, single_read_ns, thre
 use super::noise::Noise;
 use super::setup::Setup;
 use super::world::{Grows, World};
+use crate::session::nanoseconds;
 use probes::model::{Frame, LegFrame, PerfFrame, RailFrame, RailId, WorkerFrame, WorkerPhase};
 use std::sync::Arc;
 use std::time::Duration;
@@ -158,10 +159,6 @@ impl Loaded<'_> {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts of some seconds")]
 fn whole(count: f64) -> u64 {
     count as u64
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// FNV-1a: the same in every run, which the standard hasher does not promise.

@@ -102,7 +102,7 @@ impl Point {
         let mut point = Self { spot, ..Self::default() };
         let op = to.load.as_ref().map_or(LoadOp::Read, |load| load.op);
         let rate_gb_per_s = to.load.as_ref().and_then(|load| load.rate_gb_per_s);
-        let is_simulated = to.load.as_ref().is_some_and(|load| load.transport.as_deref() == Some("sim"));
+        let is_simulated = to.load.as_ref().is_some_and(|load| load.is_simulated());
         point.read_depth = to.load.as_ref().and_then(|load| load.read_depth);
         point.window_s = to.at_ns.saturating_sub(from.at_ns) as f64 / 1e9;
         let mut all: Option<(Done, u32, Nic)> = None;
@@ -181,8 +181,8 @@ impl Point {
 
 /// What the rates of a load are not, if they are no figure of the fabric.
 fn caveat(load: &Load) -> Option<&'static str> {
-    match load.transport.as_deref() {
-        Some("sim") => Some("simulated"),
+    match load {
+        load if load.is_simulated() => Some("simulated"),
         _ if load.is_functional_check() => Some("functional check"),
         _ => load.loopback.then_some("loopback, not fabric"),
     }

@@ -46,7 +46,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
     let mut right = Vec::new();
     if !shown.is_empty() && shown.len() < items.len() {
         let text =
-            format!("{}-{} of {} {}", shown.start + 1, shown.end, items.len(), theme.pick("↕", "(tab j/k)"));
+            format!("{}-{} of {} {}", shown.start + 1, shown.end, items.len(), theme.pick("↕", "(l, j/k)"));
         right.push(Segment::new(text, theme.strong(), 0));
     }
     let gaps = app.shown().topology().gaps.len();

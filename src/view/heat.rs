@@ -10,7 +10,7 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 use widgets::{HeatCell, HeatStrip, clip};
 
-/// A stretch with less than this share of the rail's own median sagged: the share that tells a slow rail from its like.
+/// A stretch with less than this share of the rail's own median sagged; by default a rail with less than this share of its like is slow, too.
 const SAGS: f64 = 0.85;
 /// Cells of `  24.1 at 1:02:03`.
 const LOW: u16 = 18;

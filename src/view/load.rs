@@ -25,7 +25,7 @@ pub fn height(app: &App, area: Rect) -> u16 {
 }
 
 fn is_simulated(app: &App, load: &Load) -> bool {
-    app.shown().session().simulated.is_some() || load.transport.as_deref() == Some("sim")
+    app.shown().session().simulated.is_some() || load.is_simulated()
 }
 
 /// Draws it into as many lines as there are.

@@ -55,11 +55,13 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
     let longest = |drawn: &[Vec<Line>]| drawn.iter().map(Vec::len).max().unwrap_or(0);
     let unfolded = laid(Roots::Unfolded);
     let drawn = if longest(&unfolded) <= room { unfolded } else { laid(Roots::Folded) };
-    let first = first_line(app, &drawn, room);
+    let selected = app.selection().rail.and_then(|at| groups::at(topology, at));
+    let first = first_line(selected, &drawn, room);
     for (column, lines) in (0_u16..).zip(&drawn) {
         let x = body.x + column * (cells + GAP);
         let fit =
-            Columns::of(cells.saturating_sub(4), lines.iter().filter_map(label_cells).max().unwrap_or(0));
+            Columns::of(cells.saturating_sub(4), lines.iter().filter_map(label_cells).max().unwrap_or(0))
+                .with_selected(selected);
         for (y, line) in (body.top()..body.bottom()).zip(lines.iter().skip(first)) {
             paint_line(app, line, fit, Rect { x, y, width: cells, height: 1 }, frame);
         }
@@ -167,10 +169,9 @@ fn between(topology: &Topology, nodes: &[Option<u32>], area: Rect, frame: &mut F
 }
 
 /// The first line to be seen, so that the selected rail is.
-fn first_line(app: &App, drawn: &[Vec<Line>], room: usize) -> usize {
+fn first_line(selected: Option<RailId>, drawn: &[Vec<Line>], room: usize) -> usize {
     let longest = drawn.iter().map(Vec::len).max().unwrap_or(0);
-    let selected = app.selection().rail.and_then(|at| groups::at(app.shown().topology(), at));
-    let is_it = |line: &Line| matches!(line, Line::Row { item, .. } if item.part == tree::Part::Rail(selected.unwrap_or(RailId(usize::MAX))));
+    let is_it = |line: &Line| matches!(line, Line::Row { item, .. } if selected.is_some_and(|id| item.part == tree::Part::Rail(id)));
     let at = drawn.iter().find_map(|lines| lines.iter().position(is_it)).unwrap_or(0);
     at.saturating_sub(room / 2).min(longest.saturating_sub(room))
 }

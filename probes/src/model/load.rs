@@ -192,6 +192,12 @@ impl Load {
         self.transport.as_deref() == Some("tcp")
     }
 
+    /// Whether no byte of it moves: its rates are what the ceilings allow.
+    #[must_use]
+    pub fn is_simulated(&self) -> bool {
+        self.transport.as_deref() == Some("sim")
+    }
+
     /// Whether it was not to fill the rails: held to a rate, kept to one leg of each bond, or striped, so that rails wait
     /// for each other.
     #[must_use]

@@ -85,17 +85,17 @@ impl Case<'_> {
     }
 
     /// What a rail moved and counted in loads of these kinds.
-    pub(super) fn moved(&self, device: &str, kinds: &[Kind]) -> Moved {
+    pub(super) fn moved(&self, device: &str, kinds: &[Kind]) -> Moved<'_> {
         let is_it = |seen: &&Seen| kinds.iter().any(|kind| seen.step.is(kind, device));
         let loads = self.seen.iter().filter(is_it);
-        Moved(loads.filter_map(|seen| Some((seen.of(device)?.clone(), seen.window_s))).collect())
+        Moved(loads.filter_map(|seen| Some((seen.of(device)?, seen.window_s))).collect())
     }
 }
 
 /// What a rail moved in some loads, each with the length of its window.
-pub(super) struct Moved(Vec<(RailSeen, f64)>);
+pub(super) struct Moved<'a>(Vec<(&'a RailSeen, f64)>);
 
-impl Moved {
+impl Moved<'_> {
     /// How much counters of a kind grew; `None` where the NIC has none of the kind.
     pub(super) fn grown(&self, of: Count) -> Option<u64> {
         self.0.iter().filter_map(|(seen, _)| of(&seen.nic)).reduce(u64::saturating_add)

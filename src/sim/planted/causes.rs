@@ -4,6 +4,7 @@ use super::dice::Dice;
 use super::{Cause, Planted};
 use crate::ceilings::{line_goodput_gb_per_s, link_payload_gb_per_s, pcie_links};
 use crate::sim::card::full_hop;
+use crate::sim::flows::legs_of;
 use crate::sim::world::{Grows, Memory, Unseen};
 use probes::model::Hop;
 
@@ -263,7 +264,7 @@ impl Planting<'_> {
             let rate = self.leaves() * self.ceiling(at);
             let stretch = self.dice.between(1.0, 2.5);
             let rail = &self.planted.world.topology.rails[at];
-            let legs = rail.bond.as_ref().map_or(1, |bond| bond.legs.len());
+            let legs = legs_of(rail);
             let wire_ns = IN_FLIGHT.1 / (self.ceiling(at) / legs as f64);
             let in_flight = IN_FLIGHT.0 * f64::from(depth) * IN_FLIGHT.1;
             let unseen = self.unseen(at);

@@ -5,9 +5,9 @@ use crate::app::App;
 use crate::ceilings;
 use crate::report::rail_text;
 use crate::rules::Severity;
+use crate::view::badges;
 use crate::view::figure::{self, Figure, Kind};
 use crate::view::units::percent;
-use crate::view::{badges, groups};
 use probes::model::{Hop, RailId};
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -22,12 +22,13 @@ const CARRIES: u16 = 6;
 const NOW: u16 = 9;
 const SHARE: u16 = 4;
 
-/// Cells of each part of a row; 0 leaves it out.
+/// How rows are drawn: the cells of each part, of which 0 leaves it out, and the rail that is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Columns {
     label: u16,
     bar: u16,
-    note: u16,
+    /// The selected rail.
+    selected: Option<RailId>,
 }
 
 impl Columns {
@@ -39,8 +40,12 @@ impl Columns {
         let label = u16::try_from(label).unwrap_or(u16::MAX).min(most);
         let left = rest.saturating_sub(label + 1);
         let bar = if left >= 24 { (left / 3).min(24) } else { 0 };
-        let gap = u16::from(bar > 0);
-        Self { label, bar, note: left.saturating_sub(bar + gap) }
+        Self { label, bar, selected: None }
+    }
+
+    /// The same, with the rail whose row is marked.
+    pub fn with_selected(self, selected: Option<RailId>) -> Self {
+        Self { selected, ..self }
     }
 
     /// Draws what each column holds.
@@ -70,7 +75,7 @@ fn short(address: &str) -> &str {
 /// Draws it.
 pub fn draw(app: &App, item: &Item, lead: &str, columns: Columns, area: Rect, frame: &mut Frame) {
     let theme = app.theme();
-    let selected = app.selection().rail.and_then(|at| groups::at(app.shown().topology(), at));
+    let selected = columns.selected;
     let leads_to = selected.is_some_and(|id| item.rails.contains(&id));
     let buffer = frame.buffer_mut();
     if selected.is_some_and(|id| item.part == Part::Rail(id)) {
@@ -226,7 +231,7 @@ fn trouble(app: &App, item: &Item, payload: Option<f64>) -> Option<([String; 2],
         let (slowest, _) = ceilings::slowest_hop(path)?;
         let is_slowest = slowest.address == hop.address;
         let is_below = payload.zip(line(*id)).is_some_and(|(payload, line)| payload < line);
-        (is_slowest && is_below).then_some(())
+        Some(is_slowest && is_below)
     };
     let wanted: f64 = item.rails.iter().filter_map(|id| line(*id)).sum();
     if item.rails.len() > 1 && payload.is_some_and(|payload| payload < wanted) {
@@ -237,7 +242,7 @@ fn trouble(app: &App, item: &Item, payload: Option<f64>) -> Option<([String; 2],
             format!("{sign} {count} share it"),
         ]);
         severity = severity.max(Some(Severity::Info));
-    } else if item.rails.iter().any(|id| limits(id).is_some()) {
+    } else if item.rails.iter().any(|id| limits(id) == Some(true)) {
         words.push([format!("{} limits", theme.pick("◀", "<")), theme.pick("◀", "<").to_owned()]);
         severity = severity.max(Some(Severity::Info));
     }

@@ -77,6 +77,8 @@ pub struct App {
     unit: RateUnit,
     speed: f64,
     ending: Option<Ending>,
+    /// Whether one frame more was asked of the source and has not come yet.
+    is_stepping: bool,
     /// What the recording could not keep, as it was asked last.
     recording_trouble: Option<String>,
 }
@@ -109,6 +111,7 @@ impl App {
             unit,
             speed: 1.0,
             ending: None,
+            is_stepping: false,
             recording_trouble: None,
         }
     }
@@ -120,6 +123,10 @@ impl App {
             Msg::Frame(frame) => self.frame(&frame),
             Msg::Ended(reason) => {
                 self.ending = Some(Ending { reason });
+                // the step went out before it was known that there is nothing to step to
+                if std::mem::take(&mut self.is_stepping) {
+                    return self.say(cursor::LAST);
+                }
                 if self.how.mode.is_past() { Command::Draw } else { Command::Quit }
             }
             Msg::Resized => Command::DrawNow,
@@ -148,6 +155,7 @@ impl App {
             // of a place that was left
             return Command::None;
         }
+        self.is_stepping = false;
         self.history.push(frame.clone(), if self.held.is_some() { Keep::Held } else { Keep::Minute });
         if !self.how.mode.is_seekable() {
             let outline = Arc::make_mut(&mut self.outline);

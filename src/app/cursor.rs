@@ -12,6 +12,9 @@ use super::{Action, App, Command, Seek};
 use crate::outline::{Kind, Towards};
 use crate::view::position;
 
+/// What is said where there is nothing to step to.
+pub(super) const LAST: &str = "this is the last frame";
+
 /// While a replay goes on, "the one before" is not the one that was just gone to.
 const JUST_GONE_TO_NS: u64 = 1_500_000_000;
 
@@ -115,9 +118,10 @@ impl App {
     /// One frame more from the source, which stands still then.
     fn step_source(&mut self) -> Command {
         if self.ending.is_some() {
-            return self.say("this is the last frame");
+            return self.say(LAST);
         }
         self.is_paused = true;
+        self.is_stepping = true;
         self.show(None);
         Command::Step
     }

@@ -70,6 +70,20 @@ fn what_is_past_stays_at_its_end_and_everything_else_leaves() {
 }
 
 #[test]
+fn a_step_beyond_the_end_says_so_whichever_was_first() {
+    let last = |app: &App| app.notice() == Some("this is the last frame");
+    let mut app = app(Mode::Replay);
+    frame(&mut app, 0);
+    assert_eq!(press(&mut app, ']'), Command::Step);
+    assert!(!last(&app));
+    app.update(Msg::Ended(None));
+    assert!(last(&app), "the step was on its way when the source had ended already");
+    press(&mut app, ' ');
+    press(&mut app, ']');
+    assert!(last(&app));
+}
+
+#[test]
 fn escape_closes_the_help_before_it_leaves() {
     let mut app = app(Mode::Live);
     let escape = |app: &mut App| app.update(Msg::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE)));

@@ -4,6 +4,7 @@
 //! screen can be tested without a terminal, a thread or a clock.
 
 mod cursor;
+mod help;
 mod history;
 mod how;
 mod jump;
@@ -31,6 +32,7 @@ use crate::rules::Finding;
 use crate::timeline::Timeline;
 use crate::view::{self as screen, RateUnit, Seen, Theme};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use help::Help;
 use probes::model::{Frame, Session};
 use prompt::Typed;
 use recalled::Recalled;
@@ -72,7 +74,7 @@ pub struct App {
     lines: [usize; View::ALL.len()],
     /// What was drawn last.
     seen: Seen,
-    help_open: bool,
+    help: Help,
     heat_open: bool,
     unit: RateUnit,
     speed: f64,
@@ -106,7 +108,7 @@ impl App {
             view: View::default(),
             lines: [0; View::ALL.len()],
             seen: Seen::default(),
-            help_open: false,
+            help: Help::default(),
             heat_open: false,
             unit,
             speed: 1.0,
@@ -234,7 +236,7 @@ impl App {
 
     fn act(&mut self, action: Action) -> Command {
         match action {
-            Action::Back if self.help_open => self.help_open = false,
+            Action::Back if self.help.is_open() => self.help = Help::Closed,
             Action::Back if self.view != View::Home => self.view = View::Home,
             Action::Quit | Action::Back => return Command::Quit,
             Action::Go(view) => self.go(view),
@@ -242,7 +244,7 @@ impl App {
             Action::PreviousView => self.go(self.view.previous()),
             Action::Open => self.go(View::Rail),
             Action::Copy => return self.copy(),
-            Action::Help => self.help_open = !self.help_open,
+            Action::Help => self.help = self.help.toggled(),
             Action::Units => self.unit = self.unit.next(),
             Action::Heat => {
                 self.heat_open = !self.heat_open;
@@ -257,7 +259,7 @@ impl App {
             }
             Action::Mark => {
                 // not behind the help
-                self.help_open = false;
+                self.help = Help::Closed;
                 self.prompt = Some(Prompt::new(Question::Mark));
             }
             Action::Pause
@@ -286,7 +288,7 @@ impl App {
     }
 
     fn go(&mut self, view: View) {
-        self.help_open = false;
+        self.help = Help::Closed;
         self.view = view;
     }
 
@@ -295,7 +297,7 @@ impl App {
         let rails = self.shown().topology().rails.len();
         let is_sideways = matches!(action, Action::Rails | Action::Findings);
         match self.view {
-            _ if self.help_open => {}
+            _ if self.help.is_open() => self.help = self.help.moved(action, self.seen.help),
             View::Home => self.selection.act(action, rails, self.findings.len()),
             View::Topology => self.selection.act_on_rails(action, rails),
             View::Rail if is_sideways => {

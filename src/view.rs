@@ -6,6 +6,7 @@ mod figure;
 mod findings;
 #[cfg(test)]
 mod fixture;
+mod foot;
 mod groups;
 mod header;
 mod heat;
@@ -43,6 +44,8 @@ const LEAST: (u16, u16) = (60, 15);
 pub struct Seen {
     /// How many places a key can move to in a view with lines of its own.
     pub lines: usize,
+    /// How many lines the help can be scrolled to; 0 while it is closed.
+    pub help: usize,
 }
 
 /// Draws the whole screen.
@@ -75,11 +78,9 @@ fn parts_of(app: &App, area: Rect, frame: &mut Frame) -> Seen {
         View::Load => load_page::draw(app, body, frame),
     };
     scrubber::draw(app, length, frame);
-    help::foot(app, foot, frame);
-    if app.help_is_open() {
-        help::draw(app, area, frame);
-    }
-    Seen { lines }
+    foot::draw(app, foot, frame);
+    let help = if app.help_is_open() { help::draw(app, area, frame) } else { 0 };
+    Seen { lines, help }
 }
 
 /// Gives every cell that has none the colours of the theme's text and ground.

@@ -1,5 +1,6 @@
 //! What the screen knows, for whoever draws it.
 
+use super::help::Help;
 use super::{App, Ending, How, Keymap, Prompt, Selection, View};
 use crate::outline::Outline;
 use crate::rules::Finding;
@@ -96,7 +97,7 @@ impl App {
     /// Lays the help over the screen.
     #[must_use]
     pub fn with_help(mut self) -> Self {
-        self.help_open = true;
+        self.help = Help::Open { line: 0 };
         self
     }
 
@@ -115,7 +116,13 @@ impl App {
     /// Whether the help lies over the screen.
     #[must_use]
     pub fn help_is_open(&self) -> bool {
-        self.help_open
+        self.help.is_open()
+    }
+
+    /// The line that keys have moved to in the help, from 0.
+    #[must_use]
+    pub fn help_line(&self) -> usize {
+        self.help.line()
     }
 
     /// Whether the rates over the whole session are asked for.

@@ -37,7 +37,7 @@ const OF_CODES: &[(&str, (&str, &str), &str)] = &[
 pub const LEGEND: &[(&str, &str, &str)] = &[
     ("⇄", "N", "memory or CPU on another node"),
     ("½", "L", "one leg of the bond does all"),
-    ("↓", "P", "PCIe below what the card can do"),
+    ("↓", "P", "PCIe below the card's best"),
     ("▼", "S", "slower than its like"),
     ("≠", "F", "firmware unlike its like"),
     ("✗", "X", "down, gone or failing"),

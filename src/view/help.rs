@@ -1,178 +1,211 @@
-//! The help that lies over the screen, and the line of keys at its foot.
+//! The help that lies over the screen: keys of the view in sight first, then the others, then the signs.
 
 use super::badges::LEGEND;
-use super::segments::{Segment, paint};
-use crate::app::{Action, App, BINDINGS, FORMS_OF_TIME, Mode, Prompt, Question, View};
+use super::foot::shortest;
+use super::theme::Theme;
+use crate::app::{Action, App, BINDINGS, View};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Clear, Paragraph};
 use widgets::{Symbols, width};
 
-/// Draws the keys at the foot of the screen, or the text that is being typed there.
-pub fn foot(app: &App, area: Rect, frame: &mut Frame) {
-    if let Some(prompt) = app.prompt() {
-        ask(app, prompt, area, frame);
-        return;
-    }
-    let theme = app.theme();
-    let travels = app.is_paused() || app.how().mode == Mode::Replay;
-    let pieces = BINDINGS
-        .iter()
-        .filter_map(|binding| {
-            let word = match (binding.action, app.view()) {
-                (Action::Pause, _) if app.is_paused() && app.how().mode.is_past() => "go on",
-                (Action::Pause, _) if app.is_paused() => "to live",
-                (Action::StepBack, _) if travels => "step",
-                (Action::Jump, _) if travels => "go to",
-                (Action::NextFinding, _) if travels => "finding",
-                (Action::NextEvent, _) if travels => "event",
-                (Action::Findings, View::Rail) => "next rail",
-                (Action::Findings, View::Topology | View::Placement | View::Load)
-                | (Action::Open, View::Rail) => {
-                    return None;
-                }
-                (Action::Down, View::Rail | View::Load) => "scroll",
-                (Action::Copy, View::Placement) => "copy",
-                _ => binding.foot?,
-            };
-            // help and quit stay to the last
-            let rank = match (binding.action, app.view()) {
-                (Action::Help | Action::Quit, _) => 0,
-                (Action::Pause | Action::StepBack | Action::Jump | Action::NextFinding, _)
-                | (Action::Copy, View::Placement)
-                | (Action::Findings, View::Rail) => 1,
-                _ => 2,
-            };
-            let keys = match binding.action {
-                Action::StepBack => {
-                    [Action::StepBack, Action::StepOn].map(|key| app.keys().first(key)).join(" ")
-                }
-                Action::Down => [Action::Down, Action::Up].map(|key| shortest(app, key)).join("/"),
-                action => shortest(app, action),
-            };
-            (!keys.trim().is_empty()).then(|| Segment::new(format!("{keys} {word}"), theme.dim(), rank))
-        })
-        .collect();
-    let over = || match app.ending() {
-        Some(_) => format!("there is no more; {} leaves", app.keys().first(Action::Quit)),
-        None => String::new(),
-    };
-    let note = app.notice().map_or_else(over, |notice| theme.text(notice));
-    let right = vec![Segment::new(note, theme.strong(), 0)];
-    paint(pieces, right, area, frame.buffer_mut(), theme.symbols);
+/// Cells of keys before their text.
+const KEYS: usize = 8;
+/// Cells of signs before their text.
+const SIGNS: usize = 5;
+/// Cells between columns.
+const GAP: usize = 2;
+
+/// Lines under a heading.
+struct Section {
+    heading: String,
+    lines: Vec<Line<'static>>,
 }
 
-/// The key of an action for the foot of the screen: the shortest.
-fn shortest(app: &App, action: Action) -> String {
-    let keys = app.keys().keys(action).iter().map(|key| crate::app::shown(*key));
-    keys.min_by_key(|key| key.chars().count()).unwrap_or_default()
-}
-
-/// Draws the text that is being typed: its end, where it is too long.
-fn ask(app: &App, prompt: &Prompt, area: Rect, frame: &mut Frame) {
+/// Draws the help over the middle of `area`, and tells how many lines it can be scrolled to.
+///
+/// It has as few columns as show all of it, as many as have room otherwise; what has no room is scrolled to.
+pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
     let theme = app.theme();
-    let (question, forms) = match prompt.question {
-        Question::Time => ("go to:", FORMS_OF_TIME),
-        Question::Mark => ("mark:", "what happens now, in a few words; Enter sets it"),
-    };
-    let room = usize::from(area.width).saturating_sub(question.len() + 2);
-    let typed = theme.text(&prompt.text);
-    let mut end = typed.as_str();
-    while width(end) > room && !end.is_empty() {
-        end = &end[end.chars().next().map_or(0, char::len_utf8)..];
-    }
-    let mut hint = prompt.refusal.as_deref().unwrap_or(forms);
-    if prompt.refusal.is_some() && width(end) + question.len() + 4 + width(hint) > usize::from(area.width) {
-        hint = "no time";
-    }
-    let left = vec![
-        Segment::new(question, theme.strong(), 0),
-        Segment::new(format!("{end}{}", theme.pick("▏", "_")), theme.plain(), 0),
-    ];
-    let is_roomy = width(end) + question.len() + 4 + width(hint) <= usize::from(area.width);
-    let style = if prompt.refusal.is_some() { theme.strong() } else { theme.dim() };
-    let right = vec![Segment::new(if is_roomy { theme.text(hint) } else { String::new() }, style, 1)];
-    paint(left, right, area, frame.buffer_mut(), theme.symbols);
-}
-
-/// Draws the help over the middle of `area`.
-pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
-    let theme = app.theme();
-    let entry = |key: String, text: &str, cells: usize| {
-        Line::from(vec![Span::styled(format!(" {key:<cells$} "), theme.strong()), Span::raw(text.to_owned())])
-    };
-    let keys: Vec<Line> =
-        BINDINGS.iter().map(|key| entry(app.keys().in_short(key.action), key.help, 8)).collect();
-    let legend = LEGEND.iter().map(|(unicode, ascii, text)| (theme.pick(unicode, ascii), *text));
-    let marks = [
-        (theme.pick("│", "|"), "most that the wire carries"),
-        (theme.pick("┊", ":"), "most that PCIe carries"),
-        (theme.pick("◆", "*"), "what shared links leave it"),
-        (theme.pick("▶", ">"), "beyond the scale"),
-        ("", "rx, tx: counted by the NIC"),
-        ("", "READ, WRITE: our load's payload"),
-        ("", "figures are means of a second"),
-    ];
-    let signs: Vec<_> = legend.chain(marks).map(|(sign, text)| entry(sign.to_owned(), text, 2)).collect();
     let room = (usize::from(area.width.saturating_sub(4)), usize::from(area.height.saturating_sub(2)));
-    let lines = columns(keys, signs, room);
+    let columns = columns(&sections(app), room, theme);
+    let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
+    let shown = rows.min(room.1);
+    let places = rows - shown + 1;
+    let from = app.help_line().min(places - 1);
     let widest = |lines: &[Line]| lines.iter().map(Line::width).max().unwrap_or(0);
-    let cells = u16::try_from(widest(&lines) + 3).unwrap_or(area.width).min(area.width);
-    let rows = u16::try_from(lines.len() + 2).unwrap_or(area.height).min(area.height);
-    let over = Rect {
-        x: area.x + (area.width - cells) / 2,
-        y: area.y + (area.height - rows) / 2,
-        width: cells,
-        height: rows,
+    let keys = app.keys();
+    let closes = shortest(keys, Action::Help);
+    let foot = if places > 1 {
+        let [down, up] = [Action::Down, Action::Up].map(|action| shortest(keys, action));
+        format!(" lines {}-{} of {rows}: {down} {up} scroll, {closes} closes ", from + 1, from + shown)
+    } else {
+        format!(" {closes} closes ")
     };
-    let block = Block::bordered().title(" railscope: keys and signs ").title_bottom(" ? or Esc closes ");
+    let cells = columns.iter().map(|lines| widest(lines) + GAP).sum::<usize>().max(width(&foot)) + 2;
+    let over = middle(area, (cells, shown + 2));
+    let mut lines = vec![Line::default(); shown];
+    for column in &columns {
+        for (line, extra) in lines.iter_mut().zip(column.iter().skip(from)) {
+            line.extend(extra.spans.iter().cloned());
+        }
+        let end = lines.iter().map(Line::width).max().unwrap_or(0).max(widest(column)) + GAP;
+        for line in &mut lines {
+            line.push_span(Span::raw(" ".repeat(end - line.width())));
+        }
+    }
+    let block = Block::bordered().title(" railscope: keys and signs ").title_bottom(theme.text(&foot));
     let block = match theme.symbols {
         Symbols::Unicode => block.border_type(BorderType::Plain),
         Symbols::Ascii => block.border_set(ASCII_BORDER),
     };
     frame.render_widget(Clear, over);
     frame.render_widget(Paragraph::new(lines).block(block), over);
+    places
 }
 
-/// The keys in as few columns as fit in height, the signs beside or below them as far as there is room.
-fn columns(
-    mut keys: Vec<Line<'static>>,
-    signs: Vec<Line<'static>>,
-    room: (usize, usize),
-) -> Vec<Line<'static>> {
-    let (width, height) = room;
-    if keys.len() > height {
-        let rest = keys.split_off(keys.len().div_ceil(2));
-        keys = beside(keys, rest);
-    }
-    let widest = |lines: &[Line]| lines.iter().map(Line::width).max().unwrap_or(0);
-    if widest(&keys) + 2 + widest(&signs) <= width {
-        return beside(keys, signs);
-    }
-    let left = height.saturating_sub(keys.len());
-    if left > 0 && widest(&signs) * 2 + 2 <= width {
-        let mut signs = signs;
-        let second = signs.split_off(signs.len().div_ceil(2));
-        keys.extend(beside(signs, second).into_iter().take(left));
-    } else {
-        keys.extend(signs.into_iter().take(left));
-    }
-    keys
+/// So many cells in the middle of an area, as far as it has them.
+fn middle(area: Rect, (cells, rows): (usize, usize)) -> Rect {
+    let least = |cells: usize, most: u16| u16::try_from(cells).unwrap_or(most).min(most);
+    let (width, height) = (least(cells, area.width), least(rows, area.height));
+    Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }
 
-/// Two columns, two cells apart.
-fn beside(mut left: Vec<Line<'static>>, right: Vec<Line<'static>>) -> Vec<Line<'static>> {
-    let cells = left.iter().map(Line::width).max().unwrap_or(0) + 2;
-    for (at, extra) in right.into_iter().enumerate() {
-        if at >= left.len() {
-            left.push(Line::default());
+/// What stands in the help, in its order.
+fn sections(app: &App) -> Vec<Section> {
+    let theme = app.theme();
+    let view = app.view();
+    let keys = |heading: String, belongs: &dyn Fn(Action) -> bool| Section {
+        heading,
+        lines: BINDINGS
+            .iter()
+            .filter(|binding| belongs(binding.action))
+            .map(|binding| entry(&app.keys().in_short(binding.action), binding.help, KEYS, theme))
+            .collect(),
+    };
+    let is_of_view = move |action| of(action) == Of::Place && moves_in(action, view);
+    vec![
+        keys(format!("{} (the view in sight)", view.name()), &is_of_view),
+        keys("Time".to_owned(), &|action| of(action) == Of::Time),
+        keys("Everywhere".to_owned(), &|action| {
+            of(action) == Of::All || of(action) == Of::Place && !is_of_view(action)
+        }),
+        signs(theme),
+    ]
+}
+
+/// What a key is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    /// Where one is in a view, and what is done there.
+    Place,
+    /// Where one is in the session.
+    Time,
+    /// The screen.
+    All,
+}
+
+fn of(action: Action) -> Of {
+    use Action as A;
+    match action {
+        A::Up
+        | A::Down
+        | A::PageUp
+        | A::PageDown
+        | A::First
+        | A::Last
+        | A::Rails
+        | A::Findings
+        | A::Other
+        | A::Open
+        | A::Copy
+        | A::Heat => Of::Place,
+        A::Pause
+        | A::StepBack
+        | A::StepOn
+        | A::Jump
+        | A::Start
+        | A::End
+        | A::Mark
+        | A::NextFinding
+        | A::PreviousFinding
+        | A::NextEvent
+        | A::PreviousEvent
+        | A::Faster
+        | A::Slower => Of::Time,
+        A::Quit | A::Back | A::Help | A::Go(_) | A::NextView | A::PreviousView | A::Units | A::Colours => {
+            Of::All
         }
-        let line = &mut left[at];
-        line.push_span(Span::raw(" ".repeat(cells - line.width())));
-        line.extend(extra.spans);
     }
-    left
+}
+
+/// Whether a key that moves does so in this view.
+fn moves_in(action: Action, view: View) -> bool {
+    match action {
+        Action::Other | Action::Heat => view == View::Home,
+        Action::Rails | Action::Findings => matches!(view, View::Home | View::Rail),
+        Action::Open => matches!(view, View::Home | View::Topology),
+        Action::Copy => view != View::Load,
+        _ => true,
+    }
+}
+
+fn signs(theme: Theme) -> Section {
+    let legend = LEGEND.iter().map(|(unicode, ascii, text)| (theme.pick(unicode, ascii), *text));
+    let marks = [
+        (theme.pick("│", "|"), "most that the wire carries"),
+        (theme.pick("┊", ":"), "most that PCIe carries"),
+        (theme.pick("◆", "*"), "what shared links leave it"),
+        (theme.pick("▶", ">"), "beyond the scale"),
+        ("rx tx", "counted by the NIC"),
+        ("READ", "our load's payload; WRITE too"),
+        ("48.7", "figures are means of a second"),
+    ];
+    let lines = legend.chain(marks).map(|(sign, text)| entry(sign, text, SIGNS, theme)).collect();
+    Section { heading: "Signs".to_owned(), lines }
+}
+
+fn entry(key: &str, text: &str, cells: usize, theme: Theme) -> Line<'static> {
+    let pad = " ".repeat(cells.saturating_sub(width(key)));
+    Line::from(vec![Span::styled(format!(" {key}{pad} "), theme.strong()), Span::raw(text.to_owned())])
+}
+
+/// The sections one after the other, from the top of one column to that of the next.
+fn columns(sections: &[Section], (cells, rows): (usize, usize), theme: Theme) -> Vec<Vec<Line<'static>>> {
+    let widest = sections.iter().flat_map(|section| &section.lines).map(Line::width).max().unwrap_or(1);
+    let most = ((cells + GAP) / (widest + GAP)).max(1);
+    let whole: usize = sections.iter().map(|section| section.lines.len() + 2).sum();
+    (1..=most)
+        .map(|count| flow(sections, whole.div_ceil(count), theme))
+        .find(|columns| columns.iter().all(|column| column.len() <= rows))
+        .unwrap_or_else(|| flow(sections, whole.div_ceil(most), theme))
+}
+
+/// Columns of at most so many lines, of which none ends in a heading.
+fn flow(sections: &[Section], length: usize, theme: Theme) -> Vec<Vec<Line<'static>>> {
+    let mut columns: Vec<Vec<Line>> = vec![Vec::new()];
+    for section in sections {
+        let heading = Line::from(Span::styled(section.heading.clone(), theme.dim()));
+        let used = columns.last().map_or(0, Vec::len);
+        if used > 0 && used + 3 > length {
+            columns.push(vec![heading]);
+        } else if let Some(column) = columns.last_mut() {
+            if used > 0 {
+                column.push(Line::default());
+            }
+            column.push(heading);
+        }
+        for line in &section.lines {
+            if columns.last().is_some_and(|column| column.len() >= length) {
+                columns.push(Vec::new());
+            }
+            if let Some(column) = columns.last_mut() {
+                column.push(line.clone());
+            }
+        }
+    }
+    columns
 }
 
 const ASCII_BORDER: ratatui::symbols::border::Set = ratatui::symbols::border::Set {

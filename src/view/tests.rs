@@ -116,10 +116,39 @@ fn the_help_lists_every_key() {
         let keys = app.keys().in_short(binding.action);
         assert!(screen.contains(&keys) && screen.contains(binding.help), "{binding:?}");
     }
-    let small = self::screen(&app, 80, 24);
-    for binding in crate::app::BINDINGS {
-        assert!(small.contains(binding.help), "{binding:?}\n{small}");
+}
+
+#[test]
+fn what_of_the_help_has_no_room_is_scrolled_to() {
+    let mut app = demo();
+    press(&mut app, KeyCode::Char('?'));
+    for (width, height) in [(60, 15), (80, 24)] {
+        press(&mut app, KeyCode::Char('H'));
+        let mut seen = String::new();
+        for _ in 0..80 {
+            seen += &drawn(&mut app, width, height);
+            press(&mut app, KeyCode::Down);
+        }
+        for binding in crate::app::BINDINGS {
+            assert!(seen.contains(binding.help), "{binding:?}");
+        }
+        assert!(seen.contains("Signs") && seen.contains("figures are means of a second"), "{width}");
+        let end = drawn(&mut app, width, height);
+        assert!(end.contains("figures are means of a second") && end.contains("scroll"), "{end}");
     }
+    press(&mut app, KeyCode::Char('H'));
+    insta::assert_snapshot!("help_80x24", drawn(&mut app, 80, 24));
+    insta::assert_snapshot!("help_60x15", drawn(&mut app, 60, 15));
+    insta::assert_snapshot!("help_200x60", drawn(&mut app, 200, 60));
+}
+
+/// As the loop draws: the keys that scroll know then what was seen.
+fn drawn(app: &mut App, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    let mut seen = crate::view::Seen::default();
+    terminal.draw(|frame| seen = draw(app, frame)).unwrap();
+    app.drawn(seen);
+    terminal.backend().to_string()
 }
 
 #[test]

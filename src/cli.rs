@@ -61,7 +61,7 @@ pub enum Command {
     Record(RecordArgs),
     /// Look at a session file as if it were live
     Replay(ReplayArgs),
-    /// Draw a view of a session file, or of the demo, as a picture (SVG)
+    /// Draw a view of a session file, or of the demo, as a picture (SVG) or as text
     Shot(ShotArgs),
     /// Print the keys of the screen
     Keys(KeysArgs),

@@ -25,6 +25,7 @@ mod theme;
 mod topology;
 mod total;
 mod units;
+mod users;
 
 pub use theme::{Colours, Theme};
 pub use units::{RateUnit, position};

@@ -39,7 +39,8 @@ Exit codes: 0 written, 2 could not do it (the reason is on stderr).";
 #[derive(Clone, Debug, Args)]
 #[command(after_help = SHOT_HELP)]
 pub struct ShotArgs {
-    /// Picture to write, in place of one that is there
+    /// Picture to write, in place of one that is there; NAME.txt is the text
+    /// alone
     #[arg(value_name = "FILE.svg")]
     pub file: PathBuf,
     /// Session file to show [default: the demo]

@@ -1,4 +1,4 @@
-//! `railscope shot`: a view of a session, or of the demo, as a picture.
+//! `railscope shot`: a view of a session, or of the demo, as a picture or as text.
 
 use super::output::Output;
 use crate::app::{App, How, Mode, Msg, OUTLINE_EVERY_NS};
@@ -16,7 +16,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
-use widgets::{Rgb, Svg, Symbols};
+use widgets::{PlainText, Rgb, Svg, Symbols};
 
 /// Simulated time of the demo unless told otherwise: its load is under way then.
 const USUAL_TIME: Duration = Duration::from_secs(10);
@@ -30,10 +30,11 @@ const USUAL_GROUND: (Rgb, Rgb) = ((216, 216, 216), (16, 16, 16));
 /// The session cannot be read, has no such rail or no frame at that moment, or the picture cannot be written.
 pub fn run(args: &ShotArgs) -> anyhow::Result<ExitCode> {
     let name = args.file.display();
-    ensure!(
-        args.file.extension().is_some_and(|ending| ending == "svg"),
-        "{name}: the picture comes first, as NAME.svg, and the session after it"
-    );
+    let as_text = match args.file.extension().and_then(|ending| ending.to_str()) {
+        Some("svg") => false,
+        Some("txt") => true,
+        _ => bail!("{name}: the picture comes first, as NAME.svg or NAME.txt, and the session after it"),
+    };
     let at = args.at.map(|moment| moment.0);
     let mut how = How::default();
     how.screen.unit = Some(args.unit);
@@ -56,7 +57,7 @@ pub fn run(args: &ShotArgs) -> anyhow::Result<ExitCode> {
         played(Box::new(source), how, theme, (None, None))?
     };
     let app = select(app, args)?;
-    let picture = picture(&app, args.size)?;
+    let picture = picture(&app, args.size, as_text)?;
     let inputs: Vec<_> = args.session.as_deref().into_iter().collect();
     let mut out = Output::to(Some(&args.file), &inputs)?;
     let written = out.write_all(picture.as_bytes());
@@ -115,9 +116,12 @@ fn select(app: App, args: &ShotArgs) -> anyhow::Result<App> {
     Ok(if args.help_open { app.with_help() } else { app })
 }
 
-fn picture(app: &App, (width, height): (u16, u16)) -> anyhow::Result<String> {
+fn picture(app: &App, (width, height): (u16, u16), as_text: bool) -> anyhow::Result<String> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).context("no screen of that size")?;
     terminal.draw(|frame| _ = view::draw(app, frame)).context("the picture cannot be drawn")?;
+    if as_text {
+        return Ok(Printable(PlainText(terminal.backend().buffer())).to_string());
+    }
     let as_rgb = |colour| match colour {
         ratatui::style::Color::Rgb(red, green, blue) => (red, green, blue),
         _ => USUAL_GROUND.0,

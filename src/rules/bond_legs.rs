@@ -1,5 +1,7 @@
 //! `bond-leg-imbalance`, `bond-leg-down`: a bond whose traffic, or whose link, is on one leg only.
 
+mod flows;
+
 use super::means::{OVER, held, in_direction, latest_load};
 use super::wording::{list, rate, rounded, verb};
 use super::{Finding, Limits, Rule, Severity};
@@ -73,17 +75,18 @@ fn imbalance(id: RailId, rail: &Rail, bond: &Bond, timeline: &Timeline, limits: 
         let enough = moved.total.mean_gb_per_s().is_some_and(|gb| gb >= moving_gb_per_s);
         (enough && held(timeline.session(), limits, &moved.total)).then_some(moved)
     };
+    let processes = timeline.local().processes().unwrap_or_default();
     let now = moved(&last_minute(timeline.local(), id, bond.legs.len(), moving_gb_per_s));
     let sought = load.and_then(|load| load.legs_sought.iter().find(|sought| sought.device == rail.device));
     if let Some(found) =
         now.as_ref().and_then(|now| now.judge(rail, bond, line_gb_per_s, moving_gb_per_s, limits))
     {
-        return Some(with_tries(found, sought));
+        return Some(flows::with_flows(with_tries(found, sought), rail, processes));
     }
     let earlier = moved(&timeline.local().sums().rails.get(id.0)?.legs)?;
     let mut found = earlier.judge(rail, bond, line_gb_per_s, moving_gb_per_s, limits)?;
     found.message.push_str(if now.is_none() { ", over the whole session" } else { OVER });
-    Some(with_tries(found, sought))
+    Some(flows::with_flows(with_tries(found, sought), rail, processes))
 }
 
 /// Says that it was the same with other queue pair numbers and flow labels, where the load tried that.

@@ -1,22 +1,24 @@
-//! The first view: every rail, their total, what our load did, and what was found.
+//! The first view: every rail, their total, what our load did, who uses the rails, and what was found.
 
 use super::rails::Rails;
-use super::{findings, heat, load, total};
+use super::{findings, heat, load, total, users};
 use crate::app::App;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 
-/// The rails, their total, what our load did, and the findings in what is left.
+/// The rails, their total, what our load did, who uses the rails, and the findings in what is left.
 pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
     let of_load = load::height(app, area);
-    let sums = 1 + of_load;
+    let of_users = users::height(app);
+    let sums = 1 + of_load + of_users;
     let most = area.height.saturating_sub(sums + findings::LEAST_HEIGHT);
     let rails = Rails::new(app, area.width, area.height.saturating_sub(sums + findings::GOOD_HEIGHT));
     let height = rails.height().min(most);
-    let [rails_area, total_area, load_area, heat_area, findings_area] = Layout::vertical([
+    let [rails_area, total_area, load_area, users_area, heat_area, findings_area] = Layout::vertical([
         Constraint::Length(height),
         Constraint::Length(1),
         Constraint::Length(of_load),
+        Constraint::Length(of_users),
         Constraint::Length(heat_height(app, area.height.saturating_sub(height + sums))),
         Constraint::Min(0),
     ])
@@ -24,6 +26,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
     let shown = rails.draw(rails_area, frame);
     total::draw(app, &shown, total_area, frame);
     load::draw(app, load_area, frame);
+    users::draw(app, users_area, frame);
     heat::draw(app, heat_area, frame);
     findings::draw(app, findings_area, frame);
 }

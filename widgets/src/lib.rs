@@ -13,10 +13,12 @@
 //! | [`Edge`] | a frame, line by line, so that what is in it can scroll |
 //! | [`branches`] | the lines before the rows of a tree |
 //! | [`Svg`] | the whole screen as a picture |
+//! | [`PlainText`] | the whole screen as text |
 
 mod finding_list;
 mod heat_strip;
 mod panel;
+mod plain_text;
 mod rail_bar;
 mod scrubber;
 mod svg;
@@ -28,6 +30,7 @@ mod wrap;
 pub use finding_list::{FindingItem, FindingList};
 pub use heat_strip::{HeatCell, HeatStrip};
 pub use panel::Edge;
+pub use plain_text::PlainText;
 pub use rail_bar::{Mark, RailBar};
 pub use scrubber::{Level, ScrubCell, Scrubber, Tick};
 pub use svg::{Rgb, Svg};

@@ -22,8 +22,10 @@ pub(super) fn with_flows(mut found: Finding, rail: &Rail, processes: &[Process])
         format!("{} (PID {}) has {pairs} there", user.name, user.pid)
     });
     let why = if count == 1 { ", and a queue pair keeps to one leg" } else { "" };
-    found.message.push_str(&format!("; {}{why}", list(told.collect::<Vec<_>>().iter().map(String::as_str))));
-    found.advice.push_str(&format!("; see the queue pairs with `rdma resource show qp link {}/-`", rail.device));
+    let told = list(told);
+    found.message = format!("{}; {told}{why}", found.message);
+    found.advice =
+        format!("{}; see the queue pairs with `rdma resource show qp link {}/-`", found.advice, rail.device);
     let pids: Vec<u32> = users.iter().map(|(user, _)| user.pid).collect();
     found.with("queue_pairs", count).with("pids", pids)
 }

@@ -14,6 +14,7 @@ pub mod mask;
 pub mod output;
 pub mod pins;
 pub mod probe;
+pub mod progress;
 pub mod record;
 pub mod replay;
 pub mod report;

@@ -4,6 +4,7 @@
 //! in them (ECMA-48), so they are spelt out before anything is printed.
 
 use std::fmt::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Longest line that is told: what a hostile file is quoted with must not fill the screen.
 const MOST_CHARS: usize = 2000;
@@ -39,6 +40,17 @@ fn is_obeyed(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// A word as a shell reads it back, with quotes where it needs them.
+#[must_use]
+pub fn for_shell(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./,:+@%=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 /// Tells the person at the terminal, on stderr; stdout is the report's.
 ///
 /// stderr may be gone (closed terminal): nothing to do about it then.
@@ -49,7 +61,33 @@ pub fn tell(line: impl fmt::Display) {
         line.truncate(at);
         line.push('…');
     }
-    let _ = writeln!(std::io::stderr(), "railscope: {line}");
+    let mut stderr = std::io::stderr().lock();
+    wipe(&mut stderr);
+    let _ = writeln!(stderr, "railscope: {line}");
+}
+
+/// Whether a line that is written over stands on stderr.
+static LINE_STANDS: AtomicBool = AtomicBool::new(false);
+
+/// Writes a line on the terminal at stderr, in place of the one that was written so before. What is told meanwhile
+/// takes its place.
+pub fn write_line(line: &str) {
+    use std::io::Write;
+    let mut stderr = std::io::stderr().lock();
+    LINE_STANDS.store(true, Ordering::Relaxed);
+    let _ = write!(stderr, "\r{line}\x1b[K").and_then(|()| stderr.flush());
+}
+
+/// Takes away what [`write_line`] wrote.
+pub fn wipe_line() {
+    wipe(&mut std::io::stderr().lock());
+}
+
+/// Under stderr's lock, so that no line comes between.
+fn wipe(stderr: &mut impl std::io::Write) {
+    if LINE_STANDS.swap(false, Ordering::Relaxed) {
+        let _ = stderr.write_all(b"\r\x1b[K").and_then(|()| stderr.flush());
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `railscope capture`: this node as a tree of files that `--root` reads elsewhere.
 
 use crate::cli::CaptureArgs;
-use crate::printable::{Printable, tell};
+use crate::printable::{Printable, for_shell, tell};
 use crate::session;
 use anyhow::{Context, anyhow};
 use probes::capture::{self, Capture, Masked};
@@ -103,16 +103,6 @@ fn counted(count: usize, kind: &str) -> String {
     match one {
         Some(one) if count == 1 => format!("1 {one}"),
         _ => format!("{count} {kind}"),
-    }
-}
-
-/// A word as a shell reads it back, with quotes where it needs them.
-fn for_shell(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./,:+@%=".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

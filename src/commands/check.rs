@@ -1,6 +1,7 @@
 //! `railscope check`: watch for a while, judge, and say so in the exit code.
 
 use super::output::Output;
+use super::progress::Followed;
 use super::verdict::{self, Form};
 use super::{headless, signals};
 use crate::cli::{CheckArgs, Format};
@@ -28,8 +29,9 @@ pub fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
     // a check that is cut short reports on what was seen so far
     signals::end_on_signals(stop.clone())?;
     let source = session::open_stoppable(&common, None, stop)?;
-    let (mut source, recording) = headless::recorded(source, common.record.as_deref())?;
-    let timeline = headless::play(&mut *source)?;
+    let (source, recording) = headless::recorded(source, common.record.as_deref())?;
+    let mut source = Followed::live(source, "watching", common.duration.map(|period| period.0));
+    let timeline = headless::play(&mut source)?;
     drop(source);
     headless::tell_trouble(recording.as_deref());
     let report = verdict::judge(&timeline, &common);

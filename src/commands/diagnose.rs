@@ -4,6 +4,7 @@ mod rails;
 mod simulated;
 
 use super::output::Output;
+use super::progress::Progress;
 use super::signals;
 use crate::cli::{DiagnoseArgs, DiagnoseCarrier, DiagnoseFormat};
 use crate::experiments::diagnosis::{SCHEMA, judge};
@@ -19,7 +20,6 @@ use probes::load::Params;
 use probes::model::Topology;
 use rails::Rails;
 use simulated::SimulatedRails;
-use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -124,6 +124,7 @@ fn experiment(
     let topology = laboratory.topology();
     let mut seen: Vec<Seen> = Vec::new();
     let mut cut_short = false;
+    let progress = Progress::new();
     while let Some(step) = experiments::next(topology, &base, &common.limits, &seen) {
         let left = experiments::left(topology, &base, &common.limits, &seen);
         let each = if seen.is_empty() || laboratory.peer().is_none() {
@@ -131,7 +132,9 @@ fn experiment(
         } else {
             began.elapsed() / u32::try_from(seen.len()).unwrap_or(u32::MAX)
         };
-        progress(&step, seen.len() + 1, left, each);
+        let (number, of) = (seen.len() + 1, seen.len() + left);
+        let time_left = each * u32::try_from(left).unwrap_or(u32::MAX);
+        progress.show(format_args!("experiment {number} of {of}: {step}"), Some(time_left));
         let window = if matches!(step.kind, Kind::Labels(_)) { window.min(LOOK) } else { window };
         let Some(shown) = laboratory.make(step, window) else {
             cut_short = true;
@@ -139,10 +142,7 @@ fn experiment(
         };
         seen.push(shown);
     }
-    if std::io::stderr().is_terminal() {
-        // stderr may be gone; the result is stdout's
-        let _ = write!(std::io::stderr(), "\r\x1b[K");
-    }
+    drop(progress);
     Diagnosis {
         schema: SCHEMA,
         generated_by: crate::GENERATED_BY,
@@ -159,17 +159,6 @@ fn experiment(
         rails: judge(topology, &common.limits, &seen),
         experiments: seen,
     }
-}
-
-/// How far it is, in a line on stderr that is written over; nothing where nobody watches.
-fn progress(step: &Step, number: usize, left: usize, each: Duration) {
-    if !std::io::stderr().is_terminal() {
-        return;
-    }
-    let seconds = (each * u32::try_from(left).unwrap_or(u32::MAX)).as_secs_f64().ceil();
-    let line = format!("experiment {number} of {}: {step}; {seconds:.0} s left", number - 1 + left);
-    let _ = write!(std::io::stderr(), "\r{}\x1b[K", Printable(line));
-    let _ = std::io::stderr().flush();
 }
 
 fn first_failure(diagnosis: &Diagnosis) -> String {

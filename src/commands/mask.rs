@@ -1,5 +1,6 @@
 //! `railscope mask`: a copy of a recording that may be passed on.
 
+use super::progress::Progress;
 use crate::cli::MaskArgs;
 use crate::printable::{Printable, tell};
 use crate::session::{MaskedCopy, masked_copy};
@@ -13,7 +14,9 @@ use std::process::ExitCode;
 ///
 /// The recording cannot be read, or the copy exists already or cannot be written.
 pub fn run(args: &MaskArgs) -> anyhow::Result<ExitCode> {
-    let copy = masked_copy(&args.file, &args.output)?;
+    let progress = Progress::new();
+    let copy = masked_copy(&args.file, &args.output, &mut |share| progress.share("masking", share))?;
+    drop(progress);
     if let Some(warning) = &copy.warning {
         tell(format_args!("{}: {warning}; so is its copy", args.file.display()));
     }

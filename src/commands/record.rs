@@ -1,6 +1,7 @@
 //! `railscope record`: a session into a file, without a screen.
 
 use super::headless;
+use super::progress::{Followed, Progress};
 use super::signals::end_on_signals;
 use crate::cli::RecordArgs;
 use crate::printable::{Printable, tell};
@@ -30,7 +31,8 @@ pub fn run(args: RecordArgs) -> anyhow::Result<ExitCode> {
     // the terminal may be gone; the recording goes on
     tell(opening(&recorded.session(), &status, args.mask.then_some(&args.file)));
     end_on_signals(stop)?;
-    let played = play(recorded, &status);
+    let time = common.duration.map(|period| period.0);
+    let played = play(Followed::live(recorded, "recording", time), &status);
     headless::tell_trouble(Some(&status));
     let copy = if args.mask { Some(masked(&into, &args.file, most_bytes)?) } else { None };
     let done = Done { file: &args.file, status: &status, copy: copy.as_ref() };
@@ -56,7 +58,11 @@ fn unmasked(file: &Path) -> anyhow::Result<PathBuf> {
 
 /// Makes the masked file, and takes the other away.
 fn masked(from: &Path, to: &Path, most_bytes: u64) -> anyhow::Result<MaskedCopy> {
-    let copy = session::masked_copy_below(from, to, most_bytes).with_context(|| {
+    let progress = Progress::new();
+    let copy = session::masked_copy_below(from, to, most_bytes, &mut |share| {
+        progress.share("masking", share);
+    })
+    .with_context(|| {
         let (from, to) = (from.display(), to.display());
         format!("not masked; {from} holds the session as it is, and `railscope mask {from} -o {to}` masks it")
     })?;

@@ -1,5 +1,6 @@
 //! `railscope replay`: a recorded session as if it were live.
 
+use super::progress::Followed;
 use super::watch;
 use crate::cli::ReplayArgs;
 use crate::printable::tell;
@@ -17,7 +18,8 @@ use std::process::ExitCode;
 /// The file is no recording or cannot be read, it has no such rail, or the terminal is gone.
 pub fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {
     let common = args.common.with_config()?;
-    let replay = Replay::open(&args.file)?;
+    let mut replay = Replay::open(&args.file)?;
+    let span_ns = replay.span_ns().unwrap_or_default();
     let condition = replay.condition();
     let known = condition.warning();
     warn(&args.file, known.as_deref());
@@ -36,7 +38,8 @@ pub fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {
         tui::replay(source, whole, How { limits, ignore, screen, ..how })?;
         ExitCode::SUCCESS
     } else {
-        let code = watch::run(source, &common, how)?;
+        let source = Followed::file(source, "reading", span_ns);
+        let code = watch::run(Box::new(source), &common, how)?;
         if stop.is_stopped() {
             tell(
                 "ended before the end of the recording, as it was asked to; the report is of what comes before",

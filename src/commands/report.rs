@@ -1,6 +1,7 @@
 //! `railscope report`: judge a recorded session, or a part of it, and print it in the form that is asked for.
 
 use super::output::Output;
+use super::progress::Followed;
 use super::verdict::{self, Form};
 use crate::cli::{Format, ReportArgs};
 use crate::printable::tell;
@@ -41,7 +42,8 @@ pub fn run(args: ReportArgs) -> anyhow::Result<ExitCode> {
         );
     }
     let mut replay = Replay::open(&args.file)?;
-    let last_s = replay.span_ns().map_or(0.0, |(_, last_ns)| last_ns as f64 / 1e9);
+    let span_ns = replay.span_ns().unwrap_or_default();
+    let last_s = span_ns.1 as f64 / 1e9;
     let span_s =
         to.map_or(last_s, |to| to.as_secs_f64().min(last_s)) - from.unwrap_or_default().as_secs_f64();
     let condition = replay.condition();
@@ -49,7 +51,8 @@ pub fn run(args: ReportArgs) -> anyhow::Result<ExitCode> {
         Some(from) => Box::new(Part::new(replay, from)?),
         None => Box::new(replay),
     };
-    let mut source = Until::new(only(source, common.overlay.rails.as_deref())?, to, Stop::new());
+    let source = Until::new(only(source, common.overlay.rails.as_deref())?, to, Stop::new());
+    let mut source = Followed::file(source, "reading", span_ns);
     let form = match args.format {
         Format::Text => Form::of(&common),
         Format::Json => Form::Json,

@@ -1,11 +1,13 @@
 //! A session on the screen or without one: what `top`, `demo`, `load` and `replay` share.
 
+use super::progress::Followed;
 use super::{headless, signals, verdict};
 use crate::session::{FrameSource, Marked, RecordingStatus};
 use crate::settings::Common;
 use crate::tui::{self, How, Mode};
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Plays the source on the screen, or without one where the flags or a pipe ask for that.
 ///
@@ -46,6 +48,8 @@ pub fn run_until(
     let timeline = if with_screen {
         tui::run(source, how)
     } else {
+        let time = common.duration.map(|period| period.0);
+        source = followed(source, how.mode, time);
         signals::end_on_signals(how.stop)?;
         let timeline = headless::play(&mut *source);
         drop(source);
@@ -62,6 +66,17 @@ pub fn run_until(
     // what was to be kept is not whole, whatever is in it
     let is_whole = recording.as_deref().and_then(RecordingStatus::trouble).is_none();
     Ok(if is_whole { code } else { ExitCode::from(2) })
+}
+
+/// The source, with its progress shown where somebody watches.
+fn followed(source: Box<dyn FrameSource>, mode: Mode, time: Option<Duration>) -> Box<dyn FrameSource> {
+    match (mode, time) {
+        (Mode::Load, _) => Box::new(Followed::load(source)),
+        (Mode::Demo, Some(time)) => Box::new(Followed::simulation(source, time)),
+        (Mode::Live, time) => Box::new(Followed::live(source, "watching", time)),
+        // a replay has been given its line, and the steps of a tree take no time
+        (Mode::Demo | Mode::Replay | Mode::Tree, _) => source,
+    }
 }
 
 /// Whether the session goes on the screen.

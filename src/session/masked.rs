@@ -32,13 +32,18 @@ impl MaskedCopy {
 
 /// Writes a masked copy of the recording at `from` into a new file.
 ///
-/// It is read twice: what is an address anywhere in it is one everywhere.
+/// It is read twice: what is an address anywhere in it is one everywhere. `share_done` is told how much of that is done,
+/// 0 to 1.
 ///
 /// # Errors
 ///
 /// The recording cannot be read, or the copy exists already or cannot be written; then none is left behind.
-pub fn masked_copy(from: &Path, to: &Path) -> Result<MaskedCopy, SourceError> {
-    masked_copy_below(from, to, u64::MAX)
+pub fn masked_copy(
+    from: &Path,
+    to: &Path,
+    share_done: &mut dyn FnMut(f64),
+) -> Result<MaskedCopy, SourceError> {
+    masked_copy_below(from, to, u64::MAX, share_done)
 }
 
 /// The same into a file that is never larger than `most_bytes`; frames that would make it so are left out.
@@ -46,20 +51,25 @@ pub fn masked_copy(from: &Path, to: &Path) -> Result<MaskedCopy, SourceError> {
 /// # Errors
 ///
 /// As for [`masked_copy`].
-pub fn masked_copy_below(from: &Path, to: &Path, most_bytes: u64) -> Result<MaskedCopy, SourceError> {
-    let mut replay = Replay::open(from)?;
-    let session = replay.session();
+pub fn masked_copy_below(
+    from: &Path,
+    to: &Path,
+    most_bytes: u64,
+    share_done: &mut dyn FnMut(f64),
+) -> Result<MaskedCopy, SourceError> {
+    let mut pass = Pass::open(from, 0.0, share_done)?;
+    let session = pass.replay.session();
     let mut parts = Parts::new(Masker::of(session.hosts.iter().map(|host| &**host)));
     let _ = parts.session(&session);
-    while let Some(frame) = replay.next_frame()? {
+    while let Some(frame) = pass.next_frame()? {
         let _ = parts.frame(frame);
     }
-    let warning = replay.warning();
+    let warning = pass.replay.warning();
     let mut parts = Parts::new(parts.masker.with_key());
-    let mut replay = Replay::open(from)?;
+    let mut pass = Pass::open(from, 0.5, share_done)?;
     let mut writer = Writer::create(to, Arc::new(parts.session(&session)))?;
     writer.limit(most_bytes);
-    let written = write(&mut replay, &mut parts, &mut writer, to, most_bytes);
+    let written = write(&mut pass, &mut parts, &mut writer, to, most_bytes);
     if written.is_err() {
         // half a copy would pass for a whole one
         let _ = std::fs::remove_file(to);
@@ -67,9 +77,37 @@ pub fn masked_copy_below(from: &Path, to: &Path, most_bytes: u64) -> Result<Mask
     Ok(MaskedCopy { frames: written?, bytes: writer.bytes(), masked: parts.masker.masked(), warning })
 }
 
+/// One of the two times that the recording is read.
+struct Pass<'a> {
+    replay: Replay,
+    span_ns: (u64, u64),
+    /// Share of the whole that was done before it.
+    done: f64,
+    share_done: &'a mut dyn FnMut(f64),
+}
+
+impl<'a> Pass<'a> {
+    fn open(from: &Path, done: f64, share_done: &'a mut dyn FnMut(f64)) -> Result<Self, SourceError> {
+        let mut replay = Replay::open(from)?;
+        let span_ns = replay.span_ns().unwrap_or_default();
+        Ok(Self { replay, span_ns, done, share_done })
+    }
+
+    fn next_frame(&mut self) -> Result<Option<Frame>, SourceError> {
+        let frame = self.replay.next_frame()?;
+        if let Some(frame) = &frame {
+            let (first_ns, last_ns) = self.span_ns;
+            let length_ns = last_ns.saturating_sub(first_ns).max(1) as f64;
+            let share = (frame.at_ns.saturating_sub(first_ns) as f64 / length_ns).min(1.0);
+            (self.share_done)(self.done + share / 2.0);
+        }
+        Ok(frame)
+    }
+}
+
 /// How many frames were written.
 fn write(
-    replay: &mut Replay,
+    pass: &mut Pass<'_>,
     parts: &mut Parts,
     writer: &mut Writer,
     to: &Path,
@@ -88,7 +126,7 @@ fn write(
             reason: super::cannot_write(&lost.cause),
         }),
     };
-    while let Some(frame) = replay.next_frame()? {
+    while let Some(frame) = pass.next_frame()? {
         frames += 1;
         if !judge(writer.push(&Arc::new(parts.frame(frame))))? {
             break;
@@ -297,7 +335,7 @@ mod tests {
         for secret in SECRETS {
             assert!(original.contains(secret), "{secret} is to be looked for");
         }
-        let copy = masked_copy(&from, &to).unwrap();
+        let copy = masked_copy(&from, &to, &mut |_| {}).unwrap();
         let masked = text(&to);
         for secret in SECRETS {
             let at = masked.to_lowercase().find(&secret.to_lowercase());
@@ -307,7 +345,7 @@ mod tests {
         assert_eq!(copy.bytes, std::fs::metadata(&to).unwrap().len());
         assert_eq!(found(&from), found(&to));
         assert!(!found(&to).is_empty());
-        let again = masked_copy(&from, &to).unwrap_err().to_string();
+        let again = masked_copy(&from, &to, &mut |_| {}).unwrap_err().to_string();
         assert!(again.contains("b.rsz: exists already"), "{again}");
     }
 }

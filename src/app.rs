@@ -14,7 +14,9 @@ mod msg;
 mod prompt;
 mod recalled;
 mod selection;
+mod sessions;
 mod shown;
+mod sweeping;
 mod view;
 
 pub use history::{History, Keep};
@@ -25,6 +27,8 @@ pub use keys::{Action, BINDINGS, Binding, Key};
 pub use msg::{Command, Ending, Msg, Seek, Sought};
 pub use prompt::{Prompt, Question};
 pub use selection::{Focus, Selection};
+pub use sessions::{Choice, Entry, Known, Sessions, State, Summary, SweepSummary};
+pub use sweeping::{Progressed, Stage, Sweeping, Wish};
 pub use view::View;
 
 use crate::outline::Outline;
@@ -244,6 +248,8 @@ impl App {
             Action::PreviousView => self.go(self.view.previous()),
             Action::Open => self.go(View::Rail),
             Action::Copy => return self.copy(),
+            Action::Sessions if self.how.mode.is_seekable() => return Command::Browse,
+            Action::Sessions => return self.say("`railscope replay FOLDER` lists the sessions of a folder"),
             Action::Help => self.help = self.help.toggled(),
             Action::Units => self.unit = self.unit.next(),
             Action::Heat => {

@@ -226,7 +226,9 @@ pub struct RecordArgs {
 
 const REPLAY_HELP: &str = "On the screen: space holds, [ ] step, g goes to a time (12:30, 90s, -10s, 50%,
 @14:03:05), n N to where findings begin, e E to events and marks, Home and End
-to the ends, + - change the speed, ? shows every key.
+to the ends, + - change the speed, b lists the sessions of its folder, ? shows
+every key. Of a FOLDER its sessions are listed, the newest first, with what was
+found in each; Enter opens one, and q goes back to the list.
 
 With --headless, --json or into a pipe it is read as fast as it goes, and the
 report is printed, as `report FILE` does; --record PART then copies it, with
@@ -236,8 +238,8 @@ report is printed, as `report FILE` does; --record PART then copies it, with
 #[derive(Clone, Debug, Args)]
 #[command(after_help = REPLAY_HELP)]
 pub struct ReplayArgs {
-    /// Session file to read
-    #[arg(value_name = "FILE")]
+    /// Session file to read, a folder whose sessions are listed, or what `sweep --save` kept
+    #[arg(value_name = "FILE|FOLDER")]
     pub file: PathBuf,
     /// Flags that most commands share.
     #[command(flatten)]

@@ -5,6 +5,7 @@
 
 use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Longest line that is told: what a hostile file is quoted with must not fill the screen.
 const MOST_CHARS: usize = 2000;
@@ -61,9 +62,27 @@ pub fn tell(line: impl fmt::Display) {
         line.truncate(at);
         line.push('…');
     }
+    if let Some(held) = &mut *HELD.lock().unwrap_or_else(PoisonError::into_inner) {
+        held.push(line);
+        return;
+    }
     let mut stderr = std::io::stderr().lock();
     wipe(&mut stderr);
     let _ = writeln!(stderr, "railscope: {line}");
+}
+
+/// What is told while the screen has the terminal.
+static HELD: Mutex<Option<Vec<String>>> = Mutex::new(None);
+
+/// From now on what is told waits for [`release`]: it would stand across the picture.
+pub fn hold() {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
+}
+
+/// Tells what has waited, and from now on everything at once.
+pub fn release() {
+    let held = HELD.lock().unwrap_or_else(PoisonError::into_inner).take();
+    held.into_iter().flatten().for_each(tell);
 }
 
 /// Whether a line that is written over stands on stderr.

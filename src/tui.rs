@@ -4,12 +4,18 @@
 //! sample. The order of the arms matters: keys first, so that the screen always obeys; drawing before frames, so
 //! that a source in a hurry cannot starve it.
 
+mod browse;
 mod player;
 mod sampler;
 mod scan;
+mod sheet;
+mod sweep;
 mod terminal;
 
 pub use crate::app::{How, Mode};
+pub use browse::{Browser, Chosen, known_of};
+pub use sheet::Left;
+pub use sweep::sweep;
 
 use crate::app::{App, Command, Msg, Seek, Sought};
 use crate::hangup::Hangup;
@@ -19,7 +25,10 @@ use crate::session::{FrameSource, Seekable};
 use crate::timeline::Timeline;
 use crate::view::{self, Seen, Theme};
 use anyhow::Context;
-use crossterm::event::{Event, EventStream, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{
+    Event, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent,
+    MouseEventKind,
+};
 use futures_util::StreamExt;
 use sampler::{Feed, Order, Sampler};
 use scan::Scan;
@@ -46,7 +55,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub fn run(source: Box<dyn FrameSource>, how: How) -> anyhow::Result<Timeline> {
     let theme = theme(&how);
     let app = App::new(source.session(), how, theme);
-    show(app, Feed::Source(source), |_, _| Ok(None))
+    show(app, Feed::Source(source), |_, _| Ok(None)).map(|(timeline, _)| timeline)
 }
 
 /// Shows a session file until a key or a signal. `whole` is the same session once more, to be looked through behind
@@ -55,28 +64,32 @@ pub fn run(source: Box<dyn FrameSource>, how: How) -> anyhow::Result<Timeline> {
 /// # Errors
 ///
 /// As [`run`].
-pub fn replay(mut source: Box<dyn Seekable>, whole: Box<dyn FrameSource>, how: How) -> anyhow::Result<()> {
+pub fn replay(mut source: Box<dyn Seekable>, whole: Box<dyn FrameSource>, how: How) -> anyhow::Result<Left> {
     let outline = source.span_ns().map(|(first, last)| Outline::of_span(first, last)).unwrap_or_default();
     let theme = theme(&how);
     let mut app = App::new(source.session(), how, theme);
     app.update(Msg::Outlined(Arc::new(outline.clone())));
-    show(app, Feed::File(source), |app, send| {
+    let (_, left) = show(app, Feed::File(source), |app, send| {
         let scan = Scan::start(whole, outline, app.how().clone(), send.clone());
         scan.map(Some).context("the thread that looks through the file could not start")
     })?;
-    Ok(())
+    Ok(left)
 }
 
 fn theme(how: &How) -> Theme {
+    theme_of(&how.screen)
+}
+
+fn theme_of(screen: &crate::settings::Screen) -> Theme {
     let theme = Theme::of_environment(|name| std::env::var(name).ok());
-    Theme { colours: how.screen.colours.unwrap_or(theme.colours), ..theme }
+    Theme { colours: screen.colours.unwrap_or(theme.colours), ..theme }
 }
 
 fn show(
     mut app: App,
     feed: Feed,
     beside: impl FnOnce(&App, &UnboundedSender<Msg>) -> anyhow::Result<Option<Scan>>,
-) -> anyhow::Result<Timeline> {
+) -> anyhow::Result<(Timeline, Left)> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -108,11 +121,11 @@ fn show(
         app.update(msg);
     }
     drop(panics);
-    left?;
+    let left = left?;
     joined?;
     match app.ending().and_then(|ending| ending.reason.clone()) {
         Some(reason) => Err(anyhow::anyhow!(reason)),
-        None => Ok(app.into_timeline()),
+        None => Ok((app.into_timeline(), left)),
     }
 }
 
@@ -124,7 +137,7 @@ async fn watch(
     signals: &mut Signals,
     sampler: &Sampler,
     answers: &UnboundedSender<Msg>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Left> {
     let mut keys = EventStream::new();
     let mut redraw = interval(REDRAW);
     redraw.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -143,7 +156,7 @@ async fn watch(
                 Some(Err(error)) => return Err(error).context("the terminal cannot be read"),
                 None => anyhow::bail!("the terminal is gone"),
             },
-            () = signals.any() => return Ok(()),
+            () = signals.any() => return Ok(Left::Program),
             Some(panic) = panicked.recv() => anyhow::bail!("a fault in railscope itself: {panic}"),
             _ = redraw.tick(), if dirty => {
                 draw(screen, app)?;
@@ -152,6 +165,7 @@ async fn watch(
             }
             Some(msg) = msgs.recv() => msg,
         };
+        let is_asked_to_end = matches!(&msg, Msg::Key(key) if is_control_c(*key));
         match app.update(msg) {
             Command::None => {}
             Command::Draw => dirty = true,
@@ -181,9 +195,16 @@ async fn watch(
                 draw(screen, app)?;
                 dirty = false;
             }
-            Command::Quit => return Ok(()),
+            Command::Quit if is_asked_to_end => return Ok(Left::Program),
+            Command::Quit => return Ok(Left::Screen),
+            Command::Browse => return Ok(Left::ForSessions),
         }
     }
+}
+
+/// Whether the key ends the program, whatever it was opened from.
+fn is_control_c(key: KeyEvent) -> bool {
+    key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL)
 }
 
 /// Reads a part of the recording on a thread of its own, so that neither a sample nor a key waits for a disk.

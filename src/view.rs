@@ -20,6 +20,8 @@ mod rail;
 mod rails;
 mod scrubber;
 mod segments;
+mod sessions;
+mod sweep;
 mod tabs;
 mod theme;
 mod topology;
@@ -27,10 +29,12 @@ mod total;
 mod units;
 mod users;
 
+pub use sessions::draw as draw_sessions;
+pub use sweep::draw as draw_sweep;
 pub use theme::{Colours, Theme};
 pub use units::{RateUnit, position};
 
-use crate::app::{Action, App, View};
+use crate::app::{Action, App, Keymap, View};
 use probes::model::Topology;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -52,8 +56,8 @@ pub struct Seen {
 /// Draws the whole screen.
 pub fn draw(app: &App, frame: &mut Frame) -> Seen {
     let area = frame.area();
-    let seen = if area.width < LEAST.0 || area.height < LEAST.1 {
-        too_small(app, area, frame);
+    let seen = if is_too_small(area) {
+        too_small(app.keys(), area, frame);
         Seen::default()
     } else {
         parts_of(app, area, frame)
@@ -117,9 +121,14 @@ pub fn command_beside(app: &App) -> Option<String> {
 /// The share of the session's length that a cell of the screen stands for; `None` where it stands for none.
 #[must_use]
 pub fn share_at(app: &App, screen: Rect, column: u16, row: u16) -> Option<f64> {
-    let is_seen = screen.width >= LEAST.0 && screen.height >= LEAST.1 && !app.help_is_open();
+    let is_seen = !is_too_small(screen) && !app.help_is_open();
     let area = parts(app, screen).length;
     is_seen.then(|| scrubber::share_at(app, area, column, row)).flatten()
+}
+
+/// Whether there is no room for what has to be seen.
+fn is_too_small(screen: Rect) -> bool {
+    screen.width < LEAST.0 || screen.height < LEAST.1
 }
 
 /// What stands where, from the top.
@@ -144,13 +153,13 @@ fn parts(app: &App, area: Rect) -> Parts {
     Parts { head, tabs, body, length, foot }
 }
 
-fn too_small(app: &App, area: Rect, frame: &mut Frame) {
+fn too_small(keys: &Keymap, area: Rect, frame: &mut Frame) {
     let (width, height) = LEAST;
     let text = format!(
         "railscope needs {width}x{height} cells, this terminal has {}x{}; {} leaves",
         area.width,
         area.height,
-        app.keys().first(Action::Quit)
+        keys.first(Action::Quit)
     );
     let lines = widgets::wrap(&text, usize::from(area.width));
     for (y, line) in (area.top()..area.bottom()).zip(lines) {

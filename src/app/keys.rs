@@ -46,6 +46,8 @@ pub enum Action {
     Findings,
     /// From rails to findings and back.
     Other,
+    /// List the sessions of the folder that this one is in.
+    Sessions,
     /// Copy the command beside what is selected.
     Copy,
     /// Replay twice as fast.
@@ -157,6 +159,7 @@ pub const BINDINGS: &[Binding] = &[
     binding(Action::Mark, "mark", &[letter('m')], "set a mark, with a text", None),
     binding(Action::Faster, "faster", &[letter('+'), letter('=')], "replay twice as fast", None),
     binding(Action::Slower, "slower", &[letter('-')], "replay half as fast", None),
+    binding(Action::Sessions, "sessions", &[letter('b')], "sessions of this folder", None),
     binding(Action::Units, "units", &[letter('u')], "GB/s, Gb/s, GiB/s", Some("units")),
     binding(Action::Heat, "heat", &[letter('z')], "rates over the session", None),
     binding(Action::Colours, "colours", &[letter('t')], "next colours", None),

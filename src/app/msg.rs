@@ -68,6 +68,8 @@ pub enum Command {
     Recall(Seek),
     /// Put this into the clipboard of the terminal, and draw.
     Copy(String),
+    /// Leave, for the list of the sessions beside this one.
+    Browse,
     /// Leave.
     Quit,
 }

@@ -27,6 +27,7 @@ const SHOT_HELP: &str = "\
 Examples:
   railscope shot home.svg node7.rsz --at 2:30
   railscope shot rail.svg node7.rsz --view rail --select mlx5_3
+  railscope shot curves.svg n1-n2.json
   railscope shot machine.svg --scenario shared-uplink --view topology --size \\
     200x60
 
@@ -43,7 +44,7 @@ pub struct ShotArgs {
     /// alone
     #[arg(value_name = "FILE.svg")]
     pub file: PathBuf,
-    /// Session file to show [default: the demo]
+    /// Session file to show, what `sweep --save` kept, or a folder whose sessions are listed [default: the demo]
     #[arg(value_name = "SESSION")]
     pub session: Option<PathBuf>,
     /// Scenario of the demo, where no session is named [default: mixed]

@@ -31,6 +31,10 @@ that round trip the READ window is computed.
       do threads help here
   railscope sweep n2 --preset qp4-msgsweep
       a published ib_write_bw sweep
+  railscope sweep n2 --sizes 1K..1M --save n1-n2.json --screen
+      curves that fill in; q ends it and keeps what is measured
+  railscope sweep --show n1-n2.json
+      the same curves later (as does `railscope replay n1-n2.json`)
   railscope sweep --transport sim --root node7
       no peer: what node7 should do
 
@@ -103,6 +107,12 @@ pub struct SweepArgs {
     /// Go on with the sweep that --save has
     #[arg(long, requires = "save")]
     pub resume: bool,
+    /// Show the curves on the screen as they are measured; without it lines and tables are printed, for scripts and logs
+    #[arg(long, conflicts_with_all = ["json", "headless"])]
+    pub screen: bool,
+    /// Measure nothing: show the sweep that --save kept in this file, on the screen where there is one
+    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["peer", "preset", "sizes", "qps", "workers", "save", "screen"])]
+    pub show: Option<PathBuf>,
     /// What carries the bytes: verbs (RDMA), or sim, without PEER: what these rails should do by their ceilings
     #[arg(long, value_enum, default_value_t, value_name = "NAME")]
     pub transport: SweepCarrier,

@@ -6,7 +6,8 @@ use crate::cli::ReplayArgs;
 use crate::printable::tell;
 use crate::session::{Only, Replay, Seekable, Stop, Until};
 use crate::settings::Common;
-use crate::tui::{self, How, Mode};
+use crate::sweep::Sweep;
+use crate::tui::{self, Browser, Chosen, How, Left, Mode};
 use anyhow::ensure;
 use std::path::Path;
 use std::process::ExitCode;
@@ -18,6 +19,12 @@ use std::process::ExitCode;
 /// The file is no recording or cannot be read, it has no such rail, or the terminal is gone.
 pub fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {
     let common = args.common.with_config()?;
+    if args.file.is_dir() {
+        return browse(&args.file, None, &common);
+    }
+    if Sweep::is_in(&args.file) {
+        return super::sweep::look_at(Sweep::open(&args.file)?, &common, None);
+    }
     let mut replay = Replay::open(&args.file)?;
     let span_ns = replay.span_ns().unwrap_or_default();
     let condition = replay.condition();
@@ -35,7 +42,10 @@ pub fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {
         let whole = part(Replay::open(&args.file)?, &common, Stop::new())?;
         let (limits, ignore) = (common.limits.clone(), common.ignore().to_vec());
         let screen = common.screen.clone();
-        tui::replay(source, whole, How { limits, ignore, screen, ..how })?;
+        if tui::replay(source, whole, How { limits, ignore, screen, ..how })? == Left::ForSessions {
+            let folder = args.file.parent().filter(|folder| !folder.as_os_str().is_empty());
+            return browse(folder.unwrap_or(Path::new(".")), Some(&args.file), &common);
+        }
         ExitCode::SUCCESS
     } else {
         let source = Followed::file(source, "reading", span_ns);
@@ -51,6 +61,51 @@ pub fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {
     let warning = condition.warning().filter(|warning| known.as_ref() != Some(warning));
     warn(&args.file, warning.as_deref());
     Ok(code)
+}
+
+/// Lists the sessions of a folder, and shows the ones that are chosen, until the list is left.
+fn browse(folder: &Path, wanted: Option<&Path>, common: &Common) -> anyhow::Result<ExitCode> {
+    ensure!(
+        watch::has_screen(common),
+        "{}: is a folder, whose sessions are listed on a screen; without one, name a file in it",
+        folder.display()
+    );
+    ensure!(common.record.is_none(), "--record: of one recording, not of a folder of them");
+    let (limits, ignore) = (common.limits.clone(), common.ignore().to_vec());
+    let how = How { mode: Mode::Replay, limits, ignore, screen: common.screen.clone(), ..How::default() };
+    let mut browser = Browser::open(folder.to_owned(), wanted.map(Path::to_owned), how.clone())?;
+    while let Chosen::File(file) = browser.choose()? {
+        if Sweep::is_in(&file) {
+            let left = match Sweep::open(&file) {
+                Ok(sweep) => super::sweep::show(sweep, common)?,
+                Err(error) => {
+                    browser.refuse(error.to_string());
+                    Left::Screen
+                }
+            };
+            if left == Left::Program {
+                break;
+            }
+            continue;
+        }
+        let opened = || -> anyhow::Result<_> {
+            let part = |stop| part(Replay::open(&file)?, common, stop);
+            let stop = Stop::new();
+            Ok((part(stop.clone())?, part(Stop::new())?, stop))
+        };
+        let (source, whole, stop) = match opened() {
+            Ok(opened) => opened,
+            Err(error) => {
+                browser.refuse(format!("{error:#}"));
+                continue;
+            }
+        };
+        let title = file.display().to_string();
+        if tui::replay(source, whole, How { title, stop, ..how.clone() })? == Left::Program {
+            break;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The part of a recording that the flags ask for.

@@ -42,8 +42,8 @@ pub fn run(args: ReportArgs) -> anyhow::Result<ExitCode> {
         );
     }
     let mut replay = Replay::open(&args.file)?;
-    let span_ns = replay.span_ns().unwrap_or_default();
-    let last_s = span_ns.1 as f64 / 1e9;
+    let whole_ns = replay.span_ns().unwrap_or_default();
+    let last_s = whole_ns.1 as f64 / 1e9;
     let span_s =
         to.map_or(last_s, |to| to.as_secs_f64().min(last_s)) - from.unwrap_or_default().as_secs_f64();
     let condition = replay.condition();
@@ -52,7 +52,7 @@ pub fn run(args: ReportArgs) -> anyhow::Result<ExitCode> {
         None => Box::new(replay),
     };
     let source = Until::new(only(source, common.overlay.rails.as_deref())?, to, Stop::new());
-    let mut source = Followed::file(source, "reading", span_ns);
+    let mut source = Followed::file(source, "reading", whole_ns);
     let form = match args.format {
         Format::Text => Form::of(&common),
         Format::Json => Form::Json,

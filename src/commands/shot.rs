@@ -1,21 +1,24 @@
-//! `railscope shot`: a view of a session, or of the demo, as a picture or as text.
+//! `railscope shot`: a view of a session or of the demo, a sweep, or the list of a folder, as a picture or as text.
 
 use super::output::Output;
-use crate::app::{App, How, Mode, Msg, OUTLINE_EVERY_NS};
+use crate::app::{App, How, Keymap, Mode, Msg, OUTLINE_EVERY_NS, Sweeping};
 use crate::cli::ShotArgs;
 use crate::outline::Outline;
 use crate::printable::{Printable, tell};
 use crate::session::{FrameSource, Replay, on_first_clock};
 use crate::sim::{Pace, Simulated};
+use crate::sweep::Sweep;
 use crate::timeline::Timeline;
+use crate::tui;
 use crate::view::{self, Theme};
 use anyhow::{Context, bail, ensure};
-use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::{Frame, Terminal};
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use widgets::{PlainText, Rgb, Svg, Symbols};
 
 /// Simulated time of the demo unless told otherwise: its load is under way then.
@@ -30,11 +33,13 @@ const USUAL_GROUND: (Rgb, Rgb) = ((216, 216, 216), (16, 16, 16));
 /// The session cannot be read, has no such rail or no frame at that moment, or the picture cannot be written.
 pub fn run(args: &ShotArgs) -> anyhow::Result<ExitCode> {
     let name = args.file.display();
-    let as_text = match args.file.extension().and_then(|ending| ending.to_str()) {
-        Some("svg") => false,
-        Some("txt") => true,
-        _ => bail!("{name}: the picture comes first, as NAME.svg or NAME.txt, and the session after it"),
-    };
+    ensure!(
+        form_of(args).is_some(),
+        "{name}: the picture comes first, as NAME.svg or NAME.txt, and the session after it"
+    );
+    if let Some(file) = args.session.as_deref().filter(|file| file.is_dir() || Sweep::is_in(file)) {
+        return write(args, &beside_sessions(args, file)?);
+    }
     let at = args.at.map(|moment| moment.0);
     let mut how = How::default();
     how.screen.unit = Some(args.unit);
@@ -57,8 +62,32 @@ pub fn run(args: &ShotArgs) -> anyhow::Result<ExitCode> {
         played(Box::new(source), how, theme, (None, None))?
     };
     let app = select(app, args)?;
-    let picture = picture(&app, args.size, as_text)?;
-    let inputs: Vec<_> = args.session.as_deref().into_iter().collect();
+    let host = app.shown().topology().host.hostname.as_deref().unwrap_or("host unknown");
+    let title = format!("railscope: {} of {host}", app.view());
+    write(args, &picture(args, app.theme(), &title, |frame| _ = view::draw(&app, frame))?)
+}
+
+/// The list of a folder's sessions, or a sweep.
+fn beside_sessions(args: &ShotArgs, file: &Path) -> anyhow::Result<String> {
+    let theme = Theme { colours: args.colours, symbols: Symbols::Unicode };
+    let keys = Keymap::default();
+    let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
+    if file.is_dir() {
+        let sessions = tui::known_of(file.to_owned(), &How::default());
+        let title = format!("railscope: sessions of {name}");
+        return picture(args, theme, &title, |frame| {
+            view::draw_sessions(&sessions, &keys, theme, frame);
+        });
+    }
+    let sweeping = Sweeping::saved(Sweep::open(file)?, None);
+    let title = format!("railscope: sweep {name}");
+    // a saved sweep does not change with the clock
+    let now = Instant::now();
+    picture(args, theme, &title, |frame| view::draw_sweep(&sweeping, &keys, theme, now, frame))
+}
+
+fn write(args: &ShotArgs, picture: &str) -> anyhow::Result<ExitCode> {
+    let inputs: Vec<_> = args.session.as_deref().filter(|file| file.is_file()).into_iter().collect();
     let mut out = Output::to(Some(&args.file), &inputs)?;
     let written = out.write_all(picture.as_bytes());
     out.end(written)?;
@@ -116,20 +145,39 @@ fn select(app: App, args: &ShotArgs) -> anyhow::Result<App> {
     Ok(if args.help_open { app.with_help() } else { app })
 }
 
-fn picture(app: &App, (width, height): (u16, u16), as_text: bool) -> anyhow::Result<String> {
+/// Whether a picture or text is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Picture,
+    Text,
+}
+
+/// By the ending of the file's name; `None` of any other.
+fn form_of(args: &ShotArgs) -> Option<Form> {
+    match args.file.extension()?.to_str()? {
+        "svg" => Some(Form::Picture),
+        "txt" => Some(Form::Text),
+        _ => None,
+    }
+}
+
+fn picture(
+    args: &ShotArgs,
+    theme: Theme,
+    title: &str,
+    paint: impl FnOnce(&mut Frame),
+) -> anyhow::Result<String> {
+    let (width, height) = args.size;
     let mut terminal = Terminal::new(TestBackend::new(width, height)).context("no screen of that size")?;
-    terminal.draw(|frame| _ = view::draw(app, frame)).context("the picture cannot be drawn")?;
-    if as_text {
+    terminal.draw(paint).context("the picture cannot be drawn")?;
+    if form_of(args) == Some(Form::Text) {
         return Ok(Printable(PlainText(terminal.backend().buffer())).to_string());
     }
     let as_rgb = |colour| match colour {
         ratatui::style::Color::Rgb(red, green, blue) => (red, green, blue),
         _ => USUAL_GROUND.0,
     };
-    let (text, ground) =
-        app.theme().ground().map_or(USUAL_GROUND, |(text, ground)| (as_rgb(text), as_rgb(ground)));
-    let host = app.shown().topology().host.hostname.as_deref().unwrap_or("host unknown");
-    let title = format!("railscope: {} of {host}", app.view());
-    let svg = Svg { screen: terminal.backend().buffer(), text, ground, title: &title };
+    let (text, ground) = theme.ground().map_or(USUAL_GROUND, |(text, ground)| (as_rgb(text), as_rgb(ground)));
+    let svg = Svg { screen: terminal.backend().buffer(), text, ground, title };
     Ok(Printable(svg).to_string())
 }

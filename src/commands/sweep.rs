@@ -2,9 +2,11 @@
 
 pub(super) mod measuring;
 mod progress;
+mod screen;
 mod simulation;
 
-use super::signals;
+use super::{signals, watch};
+use crate::app::Sweeping;
 use crate::cli::{SweepArgs, SweepCarrier, SweepPreset};
 use crate::peer::request;
 use crate::printable::{Printable, tell};
@@ -13,11 +15,12 @@ use crate::settings::{Common, FailOn};
 use crate::sweep::saved::Where;
 use crate::sweep::text::Text;
 use crate::sweep::{Grid, Point, Resume, Sizes, Sweep, svg};
+use crate::tui::{self, Left};
 use anyhow::{Context, bail, ensure};
 use measuring::{Bench, Measured, Peer};
 use probes::load::Params;
 use probes::model::LoadOp;
-use progress::Progress;
+use progress::{Lines, Pace, Watch};
 use simulation::Simulation;
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
@@ -35,6 +38,13 @@ const DEFAULT_WINDOW: Duration = Duration::from_secs(15);
 pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     let common = args.common.clone().with_config()?;
     refuse(&common)?;
+    if let Some(file) = &args.show {
+        return look_at(Sweep::open(file)?, &common, args.svg.as_deref());
+    }
+    ensure!(
+        !args.screen || watch::has_screen(&common),
+        "--screen: stdout is no terminal, or --headless or --json is given; leave the flag out"
+    );
     let window = common.duration.map_or(DEFAULT_WINDOW, |period| period.0);
     let mut sweep = asked(args, window)?;
     if let Some(file) = &args.save {
@@ -55,8 +65,13 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
              `railscope load --transport tcp` makes it"
         ),
     };
-    signals::end_on_signals(stop)?;
-    let ended = measure(&*bench, &mut sweep, args.save.as_deref());
+    let save = args.save.as_deref();
+    let ended = if args.screen {
+        screen::run(&*bench, &mut sweep, save, &stop, &common.screen)
+    } else {
+        signals::end_on_signals(stop)?;
+        measure(&*bench, &mut sweep, save, &mut Lines::default())
+    };
     if sweep.points.is_empty() {
         ended?;
         bail!("stopped before the first point was measured");
@@ -70,6 +85,31 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
         bail!("stopped with {missing} of its points not measured{again}");
     }
     Ok(ExitCode::from(u8::from(failed && common.fail_on() != FailOn::Never)))
+}
+
+/// Looks at a sweep that was saved: on the screen, or where there is none in words.
+///
+/// # Errors
+///
+/// The terminal is gone, or stdout cannot be written to.
+pub(super) fn look_at(sweep: Sweep, common: &Common, picture: Option<&Path>) -> anyhow::Result<ExitCode> {
+    if watch::has_screen(common) && picture.is_none() {
+        show(sweep, common)?;
+    } else {
+        print(sweep, common, picture)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows a sweep that was saved until it is left.
+///
+/// # Errors
+///
+/// The terminal is gone.
+pub(super) fn show(sweep: Sweep, common: &Common) -> anyhow::Result<Left> {
+    // nothing more comes: its other end is gone
+    let (_, news) = tokio::sync::mpsc::unbounded_channel();
+    tui::sweep(Sweeping::saved(sweep, common.screen.unit), news, Stop::new(), &common.screen)
 }
 
 /// Flags of those who watch, which mean nothing here.
@@ -110,14 +150,19 @@ fn asked(args: &SweepArgs, window: Duration) -> anyhow::Result<Sweep> {
 }
 
 /// Measures what is missing, until it is told to stop.
-fn measure(bench: &dyn Bench, sweep: &mut Sweep, save: Option<&Path>) -> anyhow::Result<()> {
+fn measure(
+    bench: &dyn Bench,
+    sweep: &mut Sweep,
+    save: Option<&Path>,
+    watch: &mut dyn Watch,
+) -> anyhow::Result<()> {
     let missing = sweep.missing();
     let window = Duration::try_from_secs_f64(sweep.window_s).context("--for")?;
     let each = window + Duration::try_from_secs_f64(sweep.params.warmup_s).context("--warmup")?;
-    let mut progress = Progress::new(missing.len(), each);
+    let mut pace = Pace::new(missing.len(), each);
     let mut unsaved = None;
     for spot in missing {
-        progress.begin(spot);
+        watch.begin(spot, pace.left());
         let params = Params {
             size_bytes: spot.size_bytes,
             qps: spot.qps,
@@ -130,8 +175,9 @@ fn measure(bench: &dyn Bench, sweep: &mut Sweep, save: Option<&Path>) -> anyhow:
         let point = Point::between(spot, &measured.topology, &measured.from, &measured.to);
         let mut point = point.ended(&measured.last, measured.failures);
         point.perftest = measured.perftest;
-        progress.end(&point);
-        sweep.add(point);
+        pace.one_more();
+        sweep.add(point.clone());
+        watch.end(sweep, &point, pace.left());
         if let Some(file) = save {
             // the rest is measured and printed all the same, and a later point saves this one too
             unsaved = sweep.save(file).err();

@@ -169,7 +169,8 @@ pub struct ThreadRow {
 
 impl LoadBlock {
     /// Whether a thread met an error, or was stopped by one.
-    pub(super) fn met_errors(&self) -> bool {
+    #[must_use]
+    pub fn met_errors(&self) -> bool {
         self.threads.iter().any(|thread| !thread.errors.is_empty() || thread.phase == WorkerPhase::Failed)
     }
 

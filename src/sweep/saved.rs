@@ -9,7 +9,7 @@ use probes::load::Params;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Name and version of the JSON form; it changes only with a new number.
@@ -146,6 +146,33 @@ impl Sweep {
         self
     }
 
+    /// What stands in the file.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or is no sweep.
+    pub fn open(path: &Path) -> Result<Self, SavedError> {
+        let bytes = bounded::read(path, MOST_FILE_BYTES)
+            .map_err(|cause| SavedError::File { path: path.to_owned(), cause })?;
+        let no_sweep = |cause: String| SavedError::NoSweep { path: path.to_owned(), cause };
+        let saved: Self = serde_json::from_slice(&bytes).map_err(|error| no_sweep(error.to_string()))?;
+        if saved.schema != SCHEMA {
+            return Err(no_sweep(format!("its schema is `{}`, not {SCHEMA}", saved.schema)));
+        }
+        Ok(saved)
+    }
+
+    /// Whether the file begins as that of a sweep does; `false` too where it cannot be read.
+    #[must_use]
+    pub fn is_in(path: &Path) -> bool {
+        let mut first = [0; 256];
+        // a pipe is not waited for
+        let is_file = fs::metadata(path).is_ok_and(|about| about.is_file());
+        let opened = if is_file { File::open(path).ok() } else { None };
+        let count = opened.and_then(|mut file| file.read(&mut first).ok()).unwrap_or(0);
+        String::from_utf8_lossy(&first[..count]).contains("\"railscope.sweep/")
+    }
+
     /// What stands in the file, or this sweep if there is none yet.
     ///
     /// # Errors
@@ -158,13 +185,7 @@ impl Sweep {
         if resume == Resume::No {
             return Err(SavedError::Exists { path: path.to_owned() });
         }
-        let bytes = bounded::read(path, MOST_FILE_BYTES)
-            .map_err(|cause| SavedError::File { path: path.to_owned(), cause })?;
-        let no_sweep = |cause: String| SavedError::NoSweep { path: path.to_owned(), cause };
-        let mut saved: Self = serde_json::from_slice(&bytes).map_err(|error| no_sweep(error.to_string()))?;
-        if saved.schema != SCHEMA {
-            return Err(no_sweep(format!("its schema is `{}`, not {SCHEMA}", saved.schema)));
-        }
+        let mut saved = Self::open(path)?;
         let differences = self.differences(&saved);
         if !differences.is_empty() {
             return Err(SavedError::Differs { path: path.to_owned(), differences });

@@ -1,5 +1,6 @@
 //! The terminal: taken over, and given back whatever happens.
 
+use crate::printable::{hold, release};
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{
     DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste,
@@ -39,7 +40,10 @@ impl Screen {
             .and_then(|()| if mouse == Mouse::Ours { take_mouse() } else { Ok(()) });
         let terminal = entered.and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
         match terminal {
-            Ok(terminal) => Ok(Self { terminal }),
+            Ok(terminal) => {
+                hold();
+                Ok(Self { terminal })
+            }
             Err(error) => {
                 restore();
                 Err(error)
@@ -95,6 +99,7 @@ fn restore() {
         cursor::Show
     );
     let _ = disable_raw_mode();
+    release();
 }
 
 type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Sync + Send + 'static>;

@@ -42,14 +42,20 @@ impl RateUnit {
     /// Every unit, in the order of the units key.
     const ALL: [Self; 3] = [Self::GigabytesPerS, Self::GigabitsPerS, Self::GibibytesPerS];
 
-    /// The number without its unit: `48.7`, `389.6`; a trickle is `<0.01`, never 0.
+    /// The number alone.
     #[must_use]
-    pub fn text(self, gb_per_s: f64) -> String {
-        let number = match self {
+    pub fn number(self, gb_per_s: f64) -> f64 {
+        match self {
             Self::GigabytesPerS => gb_per_s,
             Self::GigabitsPerS => gb_per_s * 8.0,
             Self::GibibytesPerS => gb_per_s * 1e9 / f64::from(1 << 30),
-        };
+        }
+    }
+
+    /// The number without its unit: `48.7`, `389.6`; a trickle is `<0.01`, never 0.
+    #[must_use]
+    pub fn text(self, gb_per_s: f64) -> String {
+        let number = self.number(gb_per_s);
         if number <= 0.0 {
             "0.0".to_owned()
         } else if number < 0.01 {
@@ -122,6 +128,23 @@ pub fn time_of_day(unix_ms: u64) -> String {
     format!("{:02}:{:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
+/// Day and minute, as a list of sessions has it: `2025-11-29 03:04`, UTC.
+///
+/// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
+#[must_use]
+pub fn day_and_minute(unix_ms: u64) -> String {
+    let minutes = unix_ms / 60_000;
+    let days = minutes / 1440 + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02} {:02}:{:02}", minutes / 60 % 24, minutes % 60)
+}
+
 /// A short time in seconds, whole from ten on: `2.5`, `12`.
 #[must_use]
 pub fn seconds(s: f64) -> String {
@@ -130,7 +153,7 @@ pub fn seconds(s: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{RateUnit, exact_position, memory, percent, position, seconds, time_of_day};
+    use super::{RateUnit, day_and_minute, exact_position, memory, percent, position, seconds, time_of_day};
 
     #[test]
     fn one_rate_in_three_units() {
@@ -157,6 +180,10 @@ mod tests {
         assert_eq!(exact_position(42_000_000_000, 1_000_000_000), "0:42");
         assert_eq!(position(3_723_000_000_000), "1:02:03");
         assert_eq!(time_of_day(1_764_385_445_000), "03:04:05 UTC");
+        assert_eq!(day_and_minute(1_764_385_445_000), "2025-11-29 03:04");
+        assert_eq!(day_and_minute(951_782_340_000), "2000-02-28 23:59");
+        assert_eq!(day_and_minute(951_868_740_000), "2000-02-29 23:59");
+        assert_eq!(day_and_minute(1_798_761_600_000), "2027-01-01 00:00");
         assert_eq!(percent(0.994), "99%");
         assert_eq!([2.0, 2.5, 12.7].map(seconds), ["2", "2.5", "13"]);
     }

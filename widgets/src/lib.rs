@@ -10,11 +10,13 @@
 //! | [`Scrubber`] | where one is in a length of time, and where in it something happened |
 //! | [`FindingList`] | what was found, worst first, each with what to do |
 //! | [`HeatStrip`] | how full something was over a time, one cell a stretch |
+//! | [`Curves`] | curves over one another, each with a mark of its own |
 //! | [`Edge`] | a frame, line by line, so that what is in it can scroll |
 //! | [`branches`] | the lines before the rows of a tree |
 //! | [`Svg`] | the whole screen as a picture |
 //! | [`PlainText`] | the whole screen as text |
 
+mod curves;
 mod finding_list;
 mod heat_strip;
 mod panel;
@@ -27,6 +29,7 @@ mod tree;
 mod trend;
 mod wrap;
 
+pub use curves::{Curve, Curves, Note, mark, mark_of_several};
 pub use finding_list::{FindingItem, FindingList};
 pub use heat_strip::{HeatCell, HeatStrip};
 pub use panel::Edge;

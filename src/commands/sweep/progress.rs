@@ -1,52 +1,45 @@
-//! How far a sweep is, on stderr: stdout is the result's.
+//! How far a sweep is, and who is told; without a screen it is stderr: stdout is the result's.
 
-use crate::commands::progress::{self, words};
+use crate::commands::progress::{Progress, words};
 use crate::printable::tell;
-use crate::sweep::{Point, Spot};
+use crate::sweep::{Point, Spot, Sweep};
 use std::time::{Duration, Instant};
 
-/// How far a sweep is.
+/// Who is told how far a sweep is.
+pub(super) trait Watch {
+    /// A point begins; all that is missing takes so long from now.
+    fn begin(&mut self, spot: Spot, left: Duration);
+    /// A point was measured, and is part of the sweep by now.
+    fn end(&mut self, sweep: &Sweep, point: &Point, left: Duration);
+}
+
+/// How fast a sweep is.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct Pace {
     points: usize,
     done: usize,
     began: Instant,
     /// What a point takes before one was made.
     planned: Duration,
-    line: progress::Progress,
 }
 
-impl Progress {
-    /// For so many points that take `planned` each, connecting left out.
+impl Pace {
+    /// Of so many points that take `planned` each, connecting left out.
     pub(super) fn new(points: usize, planned: Duration) -> Self {
-        Self { points, done: 0, began: Instant::now(), planned, line: progress::Progress::new() }
+        Self { points, done: 0, began: Instant::now(), planned }
     }
 
-    /// A point begins.
-    pub(super) fn begin(&self, spot: Spot) {
-        let (at, of) = (self.done + 1, self.points);
-        self.line.show(format_args!("point {at} of {of}: {spot}"), Some(self.left(self.began.elapsed())));
-    }
-
-    /// A point was measured.
-    pub(super) fn end(&mut self, point: &Point) {
+    /// One more was measured.
+    pub(super) fn one_more(&mut self) {
         self.done += 1;
-        let rate =
-            point.all.gbit_per_s.map_or_else(|| "no rate".to_owned(), |rate| format!("{rate:.2} Gb/s"));
-        let caveat = point.caveat.as_ref().map_or(String::new(), |caveat| format!(", {caveat}"));
-        let failed = point.left_out.as_ref().map_or(String::new(), |why| format!(", LEFT OUT: {why}"));
-        tell(format_args!(
-            "point {} of {}: {}: {rate} ({}{caveat}){failed}, {} left",
-            self.done,
-            self.points,
-            point.spot,
-            point.bound.by,
-            words(self.left(self.began.elapsed()))
-        ));
     }
 
     /// Time left, from what the points so far took.
-    fn left(&self, elapsed: Duration) -> Duration {
+    pub(super) fn left(&self) -> Duration {
+        self.left_after(self.began.elapsed())
+    }
+
+    fn left_after(&self, elapsed: Duration) -> Duration {
         let each = match u32::try_from(self.done) {
             Ok(done) if done > 0 => elapsed / done,
             _ => self.planned,
@@ -55,18 +48,44 @@ impl Progress {
     }
 }
 
+/// Tells stderr: a line for each point, and one that is written over while it is measured.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    line: Progress,
+}
+
+impl Watch for Lines {
+    fn begin(&mut self, spot: Spot, left: Duration) {
+        self.line.show(format_args!("measuring {spot}"), Some(left));
+    }
+
+    fn end(&mut self, sweep: &Sweep, point: &Point, left: Duration) {
+        let rate =
+            point.all.gbit_per_s.map_or_else(|| "no rate".to_owned(), |rate| format!("{rate:.2} Gb/s"));
+        let caveat = point.caveat.as_ref().map_or(String::new(), |caveat| format!(", {caveat}"));
+        let failed = point.left_out.as_ref().map_or(String::new(), |why| format!(", LEFT OUT: {why}"));
+        tell(format_args!(
+            "point {} of {}: {}: {rate} ({}{caveat}){failed}, {} left",
+            sweep.points.len(),
+            sweep.grid.spots().len(),
+            point.spot,
+            point.bound.by,
+            words(left)
+        ));
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Progress;
-    use crate::commands::progress;
+    use super::Pace;
     use std::time::{Duration, Instant};
 
     #[test]
     fn time_left_is_learnt_from_the_points_so_far() {
-        let (planned, line) = (Duration::from_secs(17), progress::Progress::unseen());
-        let mut progress = Progress { points: 4, done: 0, began: Instant::now(), planned, line };
-        assert_eq!(progress.left(Duration::ZERO), Duration::from_secs(68));
-        progress.done = 3;
-        assert_eq!(progress.left(Duration::from_mins(1)), Duration::from_secs(20));
+        let planned = Duration::from_secs(17);
+        let mut pace = Pace { points: 4, done: 0, began: Instant::now(), planned };
+        assert_eq!(pace.left_after(Duration::ZERO), Duration::from_secs(68));
+        pace.done = 3;
+        assert_eq!(pace.left_after(Duration::from_mins(1)), Duration::from_secs(20));
     }
 }

@@ -1,0 +1,309 @@
+//! The sessions of a folder: what is known of each by now, and which one is selected.
+
+use super::{Action, selection};
+use crate::rules::{Finding, Severity};
+use std::path::PathBuf;
+
+/// What a key does to a list of sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Nothing.
+    None,
+    /// It is to be drawn anew.
+    Draw,
+    /// This file is to be opened.
+    Open(PathBuf),
+    /// Put this into the clipboard of the terminal, and draw.
+    Copy(String),
+    /// Leave.
+    Leave,
+}
+
+/// What is known of one file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum State {
+    /// Nothing yet.
+    Unread,
+    /// What the session is.
+    Read(Box<Summary>),
+    /// It is a sweep, and what that amounts to.
+    Sweep(Box<SweepSummary>),
+    /// Why it cannot be opened.
+    Damaged(String),
+}
+
+/// A session in a line.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// Name of the host.
+    pub host: Option<String>,
+    /// Name of the host at the other end of its load.
+    pub peer: Option<String>,
+    /// Wall clock at the start, milliseconds since 1970.
+    pub started_unix_ms: Option<u64>,
+    /// Time of its last frame, nanoseconds since it began; `None` when neither end can be read.
+    pub length_ns: Option<u64>,
+    /// Rails of this host.
+    pub rails: usize,
+    /// Whether nothing of it is a measurement.
+    pub simulated: bool,
+    /// Findings at its end, worst first; `None` when its end cannot be judged.
+    pub findings: Option<Vec<Finding>>,
+    /// What is not as it should be with the file, for people.
+    pub warning: Option<String>,
+}
+
+/// A sweep in a line.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SweepSummary {
+    /// Name of the host.
+    pub host: Option<String>,
+    /// Wall clock at the start, milliseconds since 1970.
+    pub started_unix_ms: Option<u64>,
+    /// Rails that were driven.
+    pub rails: usize,
+    /// Whether nothing of it is a measurement.
+    pub simulated: bool,
+    /// Points that are measured, and all there are.
+    pub points: (usize, usize),
+    /// What they amount to, in words.
+    pub statements: Vec<String>,
+}
+
+/// A file of the folder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// What is known of it.
+    pub state: State,
+}
+
+/// What becomes known of the folder.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Known {
+    /// Its files, in the order of the list; how many others are no sessions.
+    Files(Vec<Entry>, usize),
+    /// What the file at this place of the list is.
+    File(usize, State),
+    /// The folder cannot be read.
+    Unreadable(String),
+}
+
+/// The sessions of a folder.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sessions {
+    folder: PathBuf,
+    /// `None` before the folder was read.
+    entries: Option<Vec<Entry>>,
+    others: usize,
+    unreadable: Option<String>,
+    selected: usize,
+    /// Is to be selected once it is listed.
+    wanted: Option<PathBuf>,
+    notice: Option<String>,
+}
+
+impl Entry {
+    /// A file of which nothing is known but that it is there.
+    #[must_use]
+    pub fn unread(path: PathBuf, bytes: u64) -> Self {
+        Self { path, bytes, state: State::Unread }
+    }
+
+    /// Its name without the folder's.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
+    }
+}
+
+impl Summary {
+    /// The worst of what was found.
+    #[must_use]
+    pub fn worst(&self) -> Option<&Finding> {
+        self.findings.as_ref()?.first()
+    }
+}
+
+impl Sessions {
+    /// The folder, before anything is known of it; `wanted` is selected once it is listed.
+    #[must_use]
+    pub fn new(folder: PathBuf, wanted: Option<PathBuf>) -> Self {
+        Self { folder, wanted, ..Self::default() }
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &std::path::Path {
+        &self.folder
+    }
+
+    /// Its sessions; `None` before it was read.
+    #[must_use]
+    pub fn entries(&self) -> Option<&[Entry]> {
+        self.entries.as_deref()
+    }
+
+    /// How many of its files are no sessions.
+    #[must_use]
+    pub fn others(&self) -> usize {
+        self.others
+    }
+
+    /// Why it cannot be read.
+    #[must_use]
+    pub fn unreadable(&self) -> Option<&str> {
+        self.unreadable.as_deref()
+    }
+
+    /// Place of the selected session.
+    #[must_use]
+    pub fn selected(&self) -> usize {
+        self.selected
+    }
+
+    /// The selected session.
+    #[must_use]
+    pub fn entry(&self) -> Option<&Entry> {
+        self.entries.as_ref()?.get(self.selected)
+    }
+
+    /// How many were not looked into yet.
+    #[must_use]
+    pub fn unread(&self) -> usize {
+        self.entries.iter().flatten().filter(|entry| entry.state == State::Unread).count()
+    }
+
+    /// How many have an error, how many a warning as the worst that was found, and how many cannot be opened.
+    #[must_use]
+    pub fn counts(&self) -> (usize, usize, usize) {
+        let worst = |severity| {
+            let is = |entry: &&Entry| match &entry.state {
+                State::Read(summary) => summary.worst().is_some_and(|finding| finding.severity == severity),
+                State::Unread | State::Sweep(_) | State::Damaged(_) => false,
+            };
+            self.entries.iter().flatten().filter(is).count()
+        };
+        let damaged = |entry: &&Entry| matches!(entry.state, State::Damaged(_));
+        let damaged = self.entries.iter().flatten().filter(damaged).count();
+        (worst(Severity::Error), worst(Severity::Warning), damaged)
+    }
+
+    /// What the last key has to say.
+    #[must_use]
+    pub fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
+    }
+
+    /// Takes what became known.
+    pub fn learn(&mut self, known: Known) {
+        match known {
+            Known::Files(entries, others) => {
+                let wanted = self.wanted.take();
+                let name = wanted.as_ref().and_then(|path| path.file_name());
+                let place = entries.iter().position(|entry| name.is_some() && entry.path.file_name() == name);
+                self.selected = place.unwrap_or(0);
+                (self.entries, self.others) = (Some(entries), others);
+            }
+            Known::File(place, state) => {
+                if let Some(entry) = self.entries.as_mut().and_then(|entries| entries.get_mut(place)) {
+                    entry.state = state;
+                }
+            }
+            Known::Unreadable(why) => self.unreadable = Some(why),
+        }
+    }
+
+    /// Takes a key.
+    pub fn act(&mut self, action: Action) -> Choice {
+        self.notice = None;
+        let last = self.entries.as_ref().map_or(0, Vec::len).saturating_sub(1);
+        let to = match action {
+            Action::Quit | Action::Back => return Choice::Leave,
+            Action::Open => return self.open(),
+            Action::Copy => return self.copy(),
+            Action::Start => Action::First,
+            Action::End => Action::Last,
+            Action::Up | Action::Down | Action::PageUp | Action::PageDown | Action::First | Action::Last => {
+                action
+            }
+            _ => return Choice::None,
+        };
+        self.selected = selection::moved(Some(self.selected), to, last).min(last);
+        Choice::Draw
+    }
+
+    fn open(&mut self) -> Choice {
+        match self.entry().map(|entry| (&entry.state, &entry.path)) {
+            Some((State::Damaged(_), _)) => {
+                self.notice = Some("it cannot be opened, for the reason below".to_owned());
+                Choice::Draw
+            }
+            Some((_, path)) => Choice::Open(path.clone()),
+            None => Choice::None,
+        }
+    }
+
+    /// Says why what was to be opened was not.
+    pub fn refuse(&mut self, why: String) {
+        if let Some(entry) = self.entries.as_mut().and_then(|entries| entries.get_mut(self.selected)) {
+            entry.state = State::Damaged(why);
+        }
+        self.notice = Some("it cannot be opened, for the reason below".to_owned());
+    }
+
+    fn copy(&mut self) -> Choice {
+        let Some(entry) = self.entry() else { return Choice::None };
+        let command =
+            format!("railscope replay {}", crate::printable::for_shell(&entry.path.to_string_lossy()));
+        self.notice = Some(format!("copied: {command}"));
+        Choice::Copy(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Choice, Entry, Known, Sessions, State};
+    use crate::app::Action;
+    use std::path::PathBuf;
+
+    fn listed(names: &[&str]) -> Sessions {
+        let mut sessions = Sessions::new("runs".into(), Some("elsewhere/b.rsz".into()));
+        let entry = |name: &&str| Entry::unread(PathBuf::from("runs").join(name), 1000);
+        sessions.learn(Known::Files(names.iter().map(entry).collect(), 0));
+        sessions
+    }
+
+    #[test]
+    fn the_file_that_was_looked_at_is_selected_and_keys_move_from_there() {
+        let mut sessions = listed(&["a.rsz", "b.rsz", "c.rsz"]);
+        assert_eq!(sessions.selected(), 1);
+        for (action, at) in [(Action::Down, 2), (Action::Down, 2), (Action::First, 0), (Action::End, 2)] {
+            assert_eq!(sessions.act(action), Choice::Draw);
+            assert_eq!(sessions.selected(), at, "{action:?}");
+        }
+        assert_eq!(sessions.act(Action::Open), Choice::Open("runs/c.rsz".into()));
+        assert_eq!(sessions.act(Action::Copy), Choice::Copy("railscope replay runs/c.rsz".into()));
+        assert_eq!(sessions.act(Action::Back), Choice::Leave);
+    }
+
+    #[test]
+    fn what_is_damaged_is_not_opened() {
+        let mut sessions = listed(&["a.rsz", "b.rsz"]);
+        sessions.learn(Known::File(1, State::Damaged("is no recording".into())));
+        assert_eq!((sessions.unread(), sessions.counts()), (1, (0, 0, 1)));
+        assert_eq!(sessions.act(Action::Open), Choice::Draw);
+        assert!(sessions.notice().unwrap().starts_with("it cannot be opened"));
+    }
+
+    #[test]
+    fn nothing_happens_in_an_empty_folder() {
+        let mut sessions = listed(&[]);
+        assert_eq!(sessions.act(Action::Open), Choice::None);
+        assert_eq!(sessions.act(Action::Copy), Choice::None);
+        assert_eq!((sessions.act(Action::Down), sessions.selected()), (Choice::Draw, 0));
+    }
+}

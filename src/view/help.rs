@@ -134,9 +134,15 @@ fn of(action: Action) -> Of {
         | A::PreviousEvent
         | A::Faster
         | A::Slower => Of::Time,
-        A::Quit | A::Back | A::Help | A::Go(_) | A::NextView | A::PreviousView | A::Units | A::Colours => {
-            Of::All
-        }
+        A::Quit
+        | A::Back
+        | A::Help
+        | A::Sessions
+        | A::Go(_)
+        | A::NextView
+        | A::PreviousView
+        | A::Units
+        | A::Colours => Of::All,
     }
 }
 

@@ -8,14 +8,19 @@
 //! | `rounds` | loads made more than once, and whether they differ |
 //! | `slow` | which rails are slow |
 //! | [`seen`] | what one load showed, rail by rail |
+//! | [`counted`] | what a NIC counted meanwhile, by the direction of what it tells of |
+//! | [`far`] | what the other end told meanwhile |
 //! | [`legs`] | which flow labels are tried until each leg of a bond received |
 //! | [`hypotheses`] | the seven causes, each held against what was seen |
 //! | [`diagnosis`] | the verdict on each rail |
+//! | [`shared`] | rails that stop at one limit together |
 //! | [`text`] | how it is shown |
 //!
 //! All of it is pure; what measures is `commands/diagnose.rs`.
 
+pub mod counted;
 pub mod diagnosis;
+pub mod far;
 pub mod hypotheses;
 mod label_sets;
 pub mod legs;
@@ -23,13 +28,18 @@ mod neighbours;
 pub mod plan;
 mod rounds;
 pub mod seen;
+pub mod shared;
 mod slow;
 pub mod text;
 
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 
 pub use diagnosis::{Diagnosis, RailDiagnosis};
+pub use far::{Far, FarRail};
 pub use hypotheses::{Answer, Hypothesis};
 pub use plan::{Base, Kind, Step, left, next};
 pub use seen::{RailSeen, Seen};
+pub use shared::SharedLimit;

@@ -16,7 +16,7 @@
 
 use probes::load::WorkingSet;
 use railscope::experiments::diagnosis::judge;
-use railscope::experiments::{Answer, Base, RailDiagnosis, Seen, next, plan};
+use railscope::experiments::{Base, RailDiagnosis, Seen, next, plan};
 use railscope::rules::Limits;
 use railscope::sim::{Cause, Machine, Planted, Setup, Truth, World};
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ fn of_rail(truth: &Truth, said: &RailDiagnosis) -> Verdict {
     }
     let is_open = |planted: &Cause| {
         let held = said.hypotheses.iter().find(|held| Some(held.id) == planted.hypothesis());
-        held.is_some_and(|held| held.answer == Answer::Unknown)
+        held.is_some_and(|held| held.answer.is_open())
     };
     if cause == "slow-unexplained" && truth.hidden.iter().any(is_open) {
         return Verdict::Honest;

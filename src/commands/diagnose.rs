@@ -8,6 +8,7 @@ use super::progress::Progress;
 use super::signals;
 use crate::cli::{DiagnoseArgs, DiagnoseCarrier, DiagnoseFormat};
 use crate::experiments::diagnosis::{SCHEMA, judge};
+use crate::experiments::shared::shared_limits;
 use crate::experiments::text::Markdown;
 use crate::experiments::{self, Base, Diagnosis, Kind, Seen, Step, plan};
 use crate::peer::request;
@@ -143,6 +144,7 @@ fn experiment(
         seen.push(shown);
     }
     drop(progress);
+    let rails = judge(topology, &common.limits, &seen);
     Diagnosis {
         schema: SCHEMA,
         generated_by: crate::GENERATED_BY,
@@ -156,7 +158,8 @@ fn experiment(
         ),
         took_s: (began.elapsed().as_secs_f64() * 10.0).round() / 10.0,
         cut_short,
-        rails: judge(topology, &common.limits, &seen),
+        shared_limits: shared_limits(topology, &common.limits, &seen, &rails),
+        rails,
         experiments: seen,
     }
 }

@@ -1,5 +1,6 @@
 //! `railscope sweep`: one point after the other against one `railscope serve`.
 
+pub(super) mod far_side;
 pub(super) mod measuring;
 mod progress;
 mod screen;

@@ -1,10 +1,10 @@
 //! The verdict on each rail.
 
-use super::Seen;
 use super::hypotheses::{Answer, Case, Hypothesis};
 use super::plan::Kind;
 use super::rounds::Rates;
 use super::slow::{control, slow_rails, why_slow};
+use super::{Seen, SharedLimit};
 use crate::ceilings::Ceilings;
 use crate::rules::Limits;
 use probes::model::Topology;
@@ -37,6 +37,8 @@ pub struct Diagnosis {
     pub cut_short: bool,
     /// Rails, slow ones first.
     pub rails: Vec<RailDiagnosis>,
+    /// Limits beyond this host that several rails met at once: one fact about them, not several.
+    pub shared_limits: Vec<SharedLimit>,
     /// Every load and what it showed.
     pub experiments: Vec<Seen>,
 }

@@ -13,14 +13,17 @@
 mod fabric;
 mod low_link;
 mod memory;
+mod moved;
 mod one_leg;
 mod placement;
 mod shared_link;
 mod window_or_cpu;
 
+pub(super) use low_link::code_of as link_code;
+
 use super::plan::Kind;
 use super::rounds::Rates;
-use super::{RailSeen, Seen};
+use super::{FarRail, RailSeen, Seen};
 use crate::rules::Limits;
 use probes::model::{Rail, Topology};
 use serde::Serialize;
@@ -34,8 +37,18 @@ pub enum Answer {
     Yes,
     /// It is none.
     No,
-    /// That cannot be told here; the reason says why.
+    /// What was measured speaks neither for it nor against it; the reason has the figures.
+    Inconclusive,
+    /// Nothing could be measured that tells; the reason says why.
     Unknown,
+}
+
+impl Answer {
+    /// Whether it is neither a cause nor ruled out.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Inconclusive | Self::Unknown)
+    }
 }
 
 impl fmt::Display for Answer {
@@ -43,7 +56,7 @@ impl fmt::Display for Answer {
         f.write_str(match self {
             Self::Yes => "YES",
             Self::No => "no",
-            Self::Unknown => "?",
+            Self::Inconclusive | Self::Unknown => "?",
         })
     }
 }
@@ -107,6 +120,13 @@ impl Case<'_> {
         rates.reduce(f64::max)
     }
 
+    /// What the other end told of its rail in loads of this one by itself; `None` where it told nothing.
+    fn far(&self) -> Option<&FarRail> {
+        let device = &self.rail.device;
+        let mut alone = self.seen.iter().filter(|seen| seen.step.is(&Kind::Alone, device));
+        alone.find_map(|seen| seen.of(device)?.far.as_ref())
+    }
+
     /// By how much the rail by itself strays, in words, where that is more than a little.
     fn noise(&self) -> String {
         match self.rates(&Kind::Alone) {
@@ -116,6 +136,11 @@ impl Case<'_> {
             _ => String::new(),
         }
     }
+}
+
+/// A cell with figures that decide nothing.
+fn inconclusive(figures: &str) -> String {
+    format!("inconclusive: {figures}")
 }
 
 /// A cell that could not be filled.

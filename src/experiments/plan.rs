@@ -3,13 +3,13 @@
 //! Each rail alone; all together; what looks slow again, up to three times. Then for each slow rail, and for one healthy
 //! rail beside which it is judged, each leg of its bond, the placements of CPU and memory, memory that is in no cache, more
 //! threads, more queue pairs, the rails with which it shares a PCIe link, and those of its node. What differs there from the
-//! rail by itself is loaded twice more.
+//! rail by itself is loaded twice more. Rails that do well alone and badly beside all are loaded together without the others.
 
-use super::Seen;
 use super::label_sets::label_sets;
 use super::neighbours::{legs, of_node, places, sharing};
 use super::rounds::{Compared, ROUNDS, Rates};
 use super::slow::{alike, control, slow_rails, why_slow_in};
+use super::{Seen, shared};
 use crate::rules::Limits;
 use probes::load::{Params, Place, WorkingSet};
 use probes::model::{LoadOp, Rail, Topology};
@@ -58,6 +58,8 @@ pub enum Kind {
     Near(u32),
     /// The same over memory that is in no cache.
     NearCold(u32),
+    /// What those do at once, without the others, that do well alone and badly beside all.
+    Dropping,
 }
 
 impl fmt::Display for Kind {
@@ -74,6 +76,7 @@ impl fmt::Display for Kind {
             Self::Sharing => f.write_str("with those that share a PCIe link"),
             Self::Near(node) => write!(f, "rails of node {node}"),
             Self::NearCold(node) => write!(f, "rails of node {node}, cold memory"),
+            Self::Dropping => f.write_str("those that drop beside others, without the others"),
         }
     }
 }
@@ -95,7 +98,8 @@ impl Step {
     /// Whether it shows this rail with what is asked in `kind`.
     #[must_use]
     pub fn is(&self, kind: &Kind, device: &str) -> bool {
-        let is_about_all = matches!(self.kind, Kind::Together | Kind::Near(_) | Kind::NearCold(_));
+        let is_about_all =
+            matches!(self.kind, Kind::Together | Kind::Near(_) | Kind::NearCold(_) | Kind::Dropping);
         self.kind == *kind
             && if is_about_all {
                 self.rails.iter().any(|rail| rail == device)
@@ -129,7 +133,7 @@ impl fmt::Display for Step {
             (Kind::Together, rails) => {
                 write!(f, "{} rails{}", rails.len(), what.trim_start_matches("all"))
             }
-            (Kind::Near(_) | Kind::NearCold(_), _) | (_, []) => f.write_str(&what),
+            (Kind::Near(_) | Kind::NearCold(_) | Kind::Dropping, _) | (_, []) => f.write_str(&what),
             (_, [first, ..]) => write!(f, "{first}: {what}"),
         }
     }
@@ -194,6 +198,13 @@ impl Plan<'_> {
                     push_new(&mut steps, step);
                 }
             }
+        }
+        let dropping = shared::dropping(self.topology, self.limits, self.seen);
+        let loaded = self.together().map_or(0, |step| step.rails.len());
+        if dropping.len() > 1 && dropping.len() < loaded {
+            let step = self.step(Kind::Dropping, dropping);
+            let more = later(&step);
+            steps.extend(std::iter::once(step).chain(more));
         }
         let control = control(self.topology, &slow, self.seen);
         if let Some((_, rail)) = control.and_then(|device| self.topology.rail(&device)) {
@@ -298,7 +309,7 @@ impl Plan<'_> {
             let cold = Params { working_set: self.base.cold, ..self.base.params.clone() };
             steps.push(self.step(Kind::Near(node), near.clone()));
             // memory that all of them find enough of is not what holds them back
-            if self.differs(&rail.device, &Kind::Near(node)) {
+            if self.differs(&rail.device, &Kind::Near(node)) || self.differs(&rail.device, &Kind::Cold) {
                 steps.push(Step { params: cold, ..self.step(Kind::NearCold(node), near) });
             }
         }

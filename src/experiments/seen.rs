@@ -1,9 +1,10 @@
 //! What one load showed.
 
+use super::counted::Counted;
+use super::far::{Far, FarRail};
 use super::plan::Step;
 use crate::ceilings::read_window_gb_per_s;
 use crate::sweep::bound::Bound;
-use crate::sweep::row::Nic;
 use crate::sweep::{Point, Spot};
 use probes::model::{Frame, LoadOp, Topology};
 use serde::Serialize;
@@ -24,10 +25,12 @@ pub struct RailSeen {
     pub round_trip_us: Option<f64>,
     /// What the READs that may be under way bring over that time.
     pub read_window_gb_per_s: Option<f64>,
-    /// What the NIC counted of congestion and loss.
-    pub nic: Nic,
+    /// What the NIC counted of congestion, loss and pauses.
+    pub nic: Counted,
     /// What bounds it, by the ceilings.
     pub bound: Bound,
+    /// What the rail at the other end told; null where [`Seen::far_gap`] says why.
+    pub far: Option<FarRail>,
 }
 
 /// One load and what it showed.
@@ -42,6 +45,8 @@ pub struct Seen {
     pub rails: Vec<RailSeen>,
     /// Why it shows nothing; null where it went well.
     pub failed: Option<String>,
+    /// Why the other end is not seen in it; null where it is.
+    pub far_gap: Option<String>,
 }
 
 impl Seen {
@@ -72,20 +77,40 @@ impl Seen {
         let rails = point.rails.into_iter().map(|rail| RailSeen {
             legs_gb_per_s: legs(topology, &rail.device, from, to, op),
             read_window_gb_per_s: window(&rail.device),
-            device: rail.device,
             gb_per_s: rail.row.gb_per_s,
             empty_poll_share: rail.row.empty_poll_share,
             round_trip_us: rail.round_trip_us,
-            nic: rail.row.nic,
+            nic: counted(topology, &rail.device, from, to),
+            device: rail.device,
             bound: rail.bound,
+            far: None,
         });
-        Self { rails: rails.collect(), step, window_s, failed }
+        let far_gap = Some("no sample of it belongs to this load".to_owned());
+        Self { rails: rails.collect(), step, window_s, failed, far_gap }
+    }
+
+    /// The same with what the other end told meanwhile, or why it told nothing.
+    #[must_use]
+    pub fn with_far(mut self, far: Result<Far<'_>, String>) -> Self {
+        self.far_gap = None;
+        match far {
+            Ok(far) => {
+                for rail in &mut self.rails {
+                    match far.of(&rail.device) {
+                        Ok(told) => rail.far = Some(told),
+                        Err(why) => self.far_gap = Some(why),
+                    }
+                }
+            }
+            Err(why) => self.far_gap = Some(why),
+        }
+        self
     }
 
     /// A load that could not be had.
     #[must_use]
     pub fn failed(step: Step, why: String) -> Self {
-        Self { step, window_s: 0.0, rails: Vec::new(), failed: Some(why) }
+        Self { step, window_s: 0.0, rails: Vec::new(), failed: Some(why), far_gap: None }
     }
 
     /// What it showed of a rail; `None` where it failed, or did not load that rail.
@@ -93,6 +118,14 @@ impl Seen {
     pub fn of(&self, device: &str) -> Option<&RailSeen> {
         self.rails.iter().find(|rail| rail.device == device).filter(|_| self.failed.is_none())
     }
+}
+
+/// What the NIC of a rail counted.
+fn counted(topology: &Topology, device: &str, from: &Frame, to: &Frame) -> Counted {
+    let frames = topology
+        .rail(device)
+        .and_then(|(id, rail)| Some(Counted::between(rail, from.rails.get(id.0)?, to.rails.get(id.0)?)));
+    frames.unwrap_or_default()
 }
 
 /// GB/s of each leg in the direction of the data.

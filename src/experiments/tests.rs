@@ -1,81 +1,12 @@
-use super::diagnosis::{RailDiagnosis, judge};
-use super::{Answer, Base, Kind, Seen, Step, next, plan};
+use super::diagnosis::judge;
+use super::testing::{Host, answer, four_rails};
+use super::{Answer, Kind};
 use crate::rules::Limits;
-use crate::rules::testing::{bonded, rail, two_sockets};
-use probes::load::WorkingSet;
-use probes::model::{Frame, Load, LoadOrigin, RailFrame, RailId, Topology, Worker, WorkerFrame, WorkerPhase};
-use std::sync::Arc;
-
-/// A host on which every load brings what this says, GB/s.
-struct Host<'a> {
-    topology: Topology,
-    brings: &'a dyn Fn(&Step, &str) -> Option<f64>,
-}
-
-impl Host<'_> {
-    fn load(&self, step: &Step) -> Seen {
-        let frame = |at_s: u64| {
-            let driven = self.topology.rails_with_id().filter(|(_, rail)| step.rails.contains(&rail.device));
-            let workers = driven.map(|(RailId(at), rail)| {
-                let rate = (self.brings)(step, &rail.device).unwrap_or(0.0);
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "rates of a test"
-                )]
-                let bytes = (rate * 1e9) as u64 * at_s;
-                WorkerFrame {
-                    rail: Some(RailId(at)),
-                    phase: WorkerPhase::Measuring,
-                    bytes,
-                    operations: bytes >> 18,
-                    polls: 1000 * at_s,
-                    empty_polls: 10 * at_s,
-                    ..WorkerFrame::default()
-                }
-            });
-            Frame {
-                at_ns: at_s * 1_000_000_000,
-                rails: vec![RailFrame::default(); self.topology.rails.len()],
-                workers: workers.collect(),
-                load: Some(Arc::new(Load {
-                    origin: LoadOrigin::Ours,
-                    workers: vec![Worker::default(); step.rails.len()],
-                    ..Load::default()
-                })),
-                ..Frame::default()
-            }
-        };
-        Seen::between(step.clone(), &self.topology, &frame(1), &frame(2), Vec::new())
-    }
-
-    /// All experiments in their order, and the verdicts.
-    fn diagnose(&self) -> (Vec<Seen>, Vec<RailDiagnosis>) {
-        let base = Base { params: plan::usual(), cold: WorkingSet::Bytes(1 << 30) };
-        let limits = Limits::default();
-        let mut seen = Vec::new();
-        while let Some(step) = next(&self.topology, &base, &limits, &seen) {
-            assert!(seen.len() < 200, "the plan ends");
-            seen.push(self.load(&step));
-        }
-        let rails = judge(&self.topology, &limits, &seen);
-        (seen, rails)
-    }
-}
-
-fn four_rails() -> Topology {
-    two_sockets((0..4).map(|at| rail(&format!("mlx5_{at}"))).collect())
-}
-
-fn answer(rails: &[RailDiagnosis], device: &str, id: &str) -> (Answer, String) {
-    let rail = rails.iter().find(|rail| rail.device == device).unwrap();
-    let held = rail.hypotheses.iter().find(|held| held.id == id).unwrap();
-    (held.answer, held.because.clone())
-}
+use crate::rules::testing::{bonded, two_sockets};
 
 #[test]
 fn healthy_rails_are_loaded_alone_and_together_and_one_from_the_far_node() {
-    let host = Host { topology: four_rails(), brings: &|_, _| Some(48.0) };
+    let host = Host::of(four_rails(), |_, _| Some(48.0));
     let (seen, rails) = host.diagnose();
     assert_eq!(seen.len(), 8);
     assert!(rails.iter().all(|rail| !rail.slow && rail.cause.is_none() && !rail.control));
@@ -86,10 +17,7 @@ fn healthy_rails_are_loaded_alone_and_together_and_one_from_the_far_node() {
 
 #[test]
 fn a_slow_rail_and_one_healthy_one_are_tried_in_every_way() {
-    let host = Host {
-        topology: four_rails(),
-        brings: &|_, device| Some(if device == "mlx5_2" { 20.0 } else { 48.0 }),
-    };
+    let host = Host::of(four_rails(), |_, device| Some(if device == "mlx5_2" { 20.0 } else { 48.0 }));
     let (seen, rails) = host.diagnose();
     let kinds = |device: &str| {
         let of = seen.iter().filter(|seen| seen.step.kind != Kind::Together && seen.step.rails[0] == device);
@@ -116,14 +44,11 @@ fn a_slow_rail_and_one_healthy_one_are_tried_in_every_way() {
 
 #[test]
 fn a_rail_that_is_faster_from_the_other_node_was_used_from_the_wrong_one() {
-    let host = Host {
-        topology: four_rails(),
-        brings: &|step, device| match (device, &step.kind) {
-            ("mlx5_1", Kind::Place { cpu: 1, mem: 1 }) => Some(40.0),
-            ("mlx5_1", _) => Some(30.0),
-            _ => Some(48.0),
-        },
-    };
+    let host = Host::of(four_rails(), |step, device| match (device, &step.kind) {
+        ("mlx5_1", Kind::Place { cpu: 1, mem: 1 }) => Some(40.0),
+        ("mlx5_1", _) => Some(30.0),
+        _ => Some(48.0),
+    });
     let (_, rails) = host.diagnose();
     let (holds, because) = answer(&rails, "mlx5_1", "H4");
     assert_eq!((holds, rails[0].cause), (Answer::Yes, Some("cross-numa")));
@@ -132,14 +57,11 @@ fn a_rail_that_is_faster_from_the_other_node_was_used_from_the_wrong_one() {
 
 #[test]
 fn more_threads_that_help_while_polls_are_seldom_empty_are_a_busy_core() {
-    let host = Host {
-        topology: four_rails(),
-        brings: &|step, device| match (device, &step.kind) {
-            ("mlx5_1", Kind::Workers(_)) => Some(45.0),
-            ("mlx5_1", _) => Some(30.0),
-            _ => Some(48.0),
-        },
-    };
+    let host = Host::of(four_rails(), |step, device| match (device, &step.kind) {
+        ("mlx5_1", Kind::Workers(_)) => Some(45.0),
+        ("mlx5_1", _) => Some(30.0),
+        _ => Some(48.0),
+    });
     let (_, rails) = host.diagnose();
     assert_eq!(answer(&rails, "mlx5_1", "H6").0, Answer::Yes);
     assert_eq!(rails[0].cause, Some("cpu-bound"));
@@ -148,8 +70,7 @@ fn more_threads_that_help_while_polls_are_seldom_empty_are_a_busy_core() {
 #[test]
 fn an_experiment_that_cannot_be_had_is_a_cell_that_says_why() {
     let topology = two_sockets(vec![bonded("mlx5_bond_1"), bonded("mlx5_bond_2")]);
-    let host =
-        Host { topology, brings: &|_, device| Some(if device == "mlx5_bond_2" { 20.0 } else { 48.0 }) };
+    let host = Host::of(topology, |_, device| Some(if device == "mlx5_bond_2" { 20.0 } else { 48.0 }));
     let (mut seen, _) = host.diagnose();
     for done in &mut seen {
         if matches!(done.step.kind, Kind::Cold) {
@@ -160,8 +81,9 @@ fn an_experiment_that_cannot_be_had_is_a_cell_that_says_why() {
     assert_eq!(
         answer(&rails, "mlx5_bond_2", "H1"),
         (
-            Answer::Unknown,
-            "not measurable here: the bytes of its legs cannot be read; one leg's wire carries 24.5"
+            Answer::Inconclusive,
+            "inconclusive: it brings 20.0 GB/s at best and one leg's wire carries 24.5, but the bytes of its legs \
+             cannot be read"
                 .to_owned()
         )
     );
@@ -173,15 +95,12 @@ fn an_experiment_that_cannot_be_had_is_a_cell_that_says_why() {
 
 #[test]
 fn what_is_no_more_than_the_noise_of_the_rail_itself_is_no_cause() {
-    let host = Host {
-        topology: four_rails(),
-        brings: &|step, device| match (device, &step.kind) {
-            ("mlx5_1", Kind::Place { cpu: 1, mem: 1 }) => Some(24.0),
-            ("mlx5_1", Kind::Alone) if step.round == 2 => Some(23.0),
-            ("mlx5_1", _) => Some(20.0),
-            _ => Some(48.0),
-        },
-    };
+    let host = Host::of(four_rails(), |step, device| match (device, &step.kind) {
+        ("mlx5_1", Kind::Place { cpu: 1, mem: 1 }) => Some(24.0),
+        ("mlx5_1", Kind::Alone) if step.round == 2 => Some(23.0),
+        ("mlx5_1", _) => Some(20.0),
+        _ => Some(48.0),
+    });
     let (_, rails) = host.diagnose();
     let (holds, because) = answer(&rails, "mlx5_1", "H4");
     assert_eq!((holds, rails[0].cause), (Answer::No, Some("slow-unexplained")));

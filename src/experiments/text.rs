@@ -40,6 +40,33 @@ impl Diagnosis {
         self.rails.iter().filter(|rail| rail.slow)
     }
 
+    /// Slow rails of which a shared limit does not speak already.
+    fn slow_by_themselves(&self) -> impl Iterator<Item = &RailDiagnosis> {
+        let is_told = |rail: &&RailDiagnosis| {
+            self.shared_limits.iter().any(|limit| limit.devices.contains(&rail.device))
+        };
+        self.slow().filter(move |rail| !is_told(rail))
+    }
+
+    /// What several rails have in common, in a sentence each, and what to do.
+    fn shared(&self) -> impl Iterator<Item = (String, String)> {
+        self.shared_limits.iter().map(|limit| {
+            let of_one = self.slow().find(|rail| limit.devices.contains(&rail.device));
+            let cause = of_one.and_then(RailDiagnosis::first_cause).map_or_else(String::new, |held| {
+                format!("; {} on each ({}, {}), of the first: {}", held.says, held.id, held.code, held.because)
+            });
+            let sentence = format!(
+                "{}: {}: a limit that they share beyond this host's PCIe and memory: {}{cause}",
+                limit.devices.join(", "),
+                limit.cause,
+                limit.because
+            );
+            let to_do = "what to do: look at what those rails have in common on the way: an uplink of a switch, \
+                         the peer's own PCIe link or memory (`railscope diagnose` from there looks at the peer)";
+            (sentence, to_do.to_owned())
+        })
+    }
+
     /// Its verdict in a sentence.
     fn verdict(&self) -> String {
         match self.slow().count() {
@@ -67,12 +94,21 @@ impl RailDiagnosis {
                 self.device, cause.says, cause.id, cause.code, cause.because
             );
         }
-        let open = self.hypotheses.iter().filter(|held| held.answer == Answer::Unknown).map(|held| held.id);
-        let open: Vec<&str> = open.collect();
+        let of = |answer: Answer, says: &str| {
+            let open = self.hypotheses.iter().filter(|held| held.answer == answer).map(|held| held.id);
+            let open: Vec<&str> = open.collect();
+            (!open.is_empty()).then(|| format!("{says}: {}", open.join(", ")))
+        };
+        let open = [
+            of(Answer::Inconclusive, "inconclusive"),
+            of(Answer::Unknown, "not measurable here, or at this end only"),
+        ];
+        let open: Vec<String> = open.into_iter().flatten().collect();
         let open = if open.is_empty() {
-            "each of the seven was ruled out on this host; the peer's own PCIe, memory and placement were not tried".to_owned()
+            "each of the seven was ruled out on this host; the peer's own memory and placement were not tried"
+                .to_owned()
         } else {
-            format!("not measurable here: {}", open.join(", "))
+            open.join("; ")
         };
         format!("{}: slow-unexplained: no cause was proven; {open}", self.device)
     }
@@ -116,7 +152,11 @@ impl RailDiagnosis {
 impl Display for Diagnosis {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.verdict())?;
-        for rail in self.slow() {
+        for (sentence, to_do) in self.shared() {
+            write!(f, "{}", Wrapped { lead: "SLOW  ", text: &sentence })?;
+            write!(f, "{}", Wrapped { lead: "  > ", text: &to_do })?;
+        }
+        for rail in self.slow_by_themselves() {
             write!(f, "{}", Wrapped { lead: "SLOW  ", text: &rail.sentence() })?;
             write!(f, "{}", Wrapped { lead: "  > ", text: &rail.to_do() })?;
         }
@@ -169,7 +209,10 @@ impl Display for Markdown<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let diagnosis = self.0;
         writeln!(f, "## {}\n", diagnosis.verdict())?;
-        diagnosis.slow().try_for_each(|rail| writeln!(f, "- **{}**", cell(&rail.sentence())))?;
+        diagnosis.shared().try_for_each(|(sentence, _)| writeln!(f, "- **{}**", cell(&sentence)))?;
+        diagnosis
+            .slow_by_themselves()
+            .try_for_each(|rail| writeln!(f, "- **{}**", cell(&rail.sentence())))?;
         writeln!(f, "\n{}; {}\n", cell(&diagnosis.heading()), cell(&diagnosis.small_print()))?;
         writeln!(f, "| rail | alone GB/s | together GB/s | ceiling GB/s | |\n|---|--:|--:|--:|---|")?;
         for rail in &diagnosis.rails {

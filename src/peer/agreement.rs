@@ -6,7 +6,7 @@ use super::gpus::Gpus;
 use super::joining::join;
 use super::link::{Link, printable_name};
 use super::matching::{Matching, matching};
-use super::message::{Hello, Message, Plan};
+use super::message::{Hello, Line, Message, Plan};
 use super::offer::{Offer, listed};
 use super::party::Party;
 use super::proving::answer;
@@ -17,6 +17,7 @@ use crate::settings::Size;
 use probes::load::{Params, Role, Shape, Transport, WorkingSet};
 use probes::model::{Failure, LoadOp};
 use probes::root::Root;
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -56,9 +57,33 @@ pub struct Agreed {
     pub gpus: Gpus,
     /// The peer's host and its samples; `None` where it is this host, or does not tell.
     pub sight: Option<Arc<Sight>>,
+    /// Whether the peer can tell of itself; older ones cannot.
+    pub tells: bool,
 }
 
 impl Agreed {
+    /// Our rails and those of the peer that they are connected with, by RDMA device.
+    #[must_use]
+    pub fn pairs(&self) -> BTreeMap<String, String> {
+        let line = |line: &Line| (line.client.device.clone(), line.server.device.clone());
+        self.plan.lines.iter().map(line).collect()
+    }
+
+    /// Why the peer's host is not seen beside ours; `None` where it is.
+    #[must_use]
+    pub fn why_unseen(&self) -> Option<String> {
+        match &self.sight {
+            Some(_) => None,
+            None if self.loopback => {
+                Some("it is this host: what it counts is counted here already".to_owned())
+            }
+            None if !self.tells => {
+                Some(format!("its railscope {} does not tell what it counts", self.peer.version))
+            }
+            None => Some("it was not asked".to_owned()),
+        }
+    }
+
     /// What was agreed in words, one line each: what is read, over which rails, and what is left out and why.
     ///
     /// `read_depths` is what our devices use.
@@ -264,6 +289,7 @@ async fn agree(
         plan,
         gpus: joined.gpus,
         sight,
+        tells,
     };
     Ok((agreed, joined.party))
 }
@@ -299,6 +325,7 @@ mod tests {
             },
             peer: theirs.me,
             sight: None,
+            tells: false,
         };
         assert_eq!(
             agreed.introduction(&[("mlx5_0".to_owned(), Some(16))]),
@@ -314,6 +341,9 @@ mod tests {
                 "mlx5_0: READ depth 16, not 64: one of the two ends can do no more",
             ]
         );
+        assert_eq!(agreed.pairs()["mlx5_0"], "mlx5_0");
+        let older = "its railscope 0.1.0 does not tell what it counts";
+        assert_eq!(agreed.why_unseen().as_deref(), Some(older));
     }
 
     #[test]

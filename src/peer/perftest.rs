@@ -208,6 +208,7 @@ mod tests {
             theirs: theirs.offers,
             left_out: Vec::new(),
             sight: None,
+            tells: false,
             gpus: Gpus::default(),
         }
     }

@@ -22,6 +22,12 @@ impl Inbox {
         frames.push_back(frame);
     }
 
+    /// All that wait, in the order in which they came.
+    #[must_use]
+    pub fn drain(&self) -> Vec<Frame> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
+    }
+
     fn take(&self) -> Option<Frame> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }

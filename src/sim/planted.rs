@@ -153,7 +153,10 @@ impl Planted {
         let round_trip_ns = dice.between(3e3, 20e3);
         let thread_gb_per_s = dice.between(80.0, 160.0);
         let idle = (topology.rails.len() > 2 && dice.one_in(6)).then(|| dice.below(topology.rails.len()));
+        // pauses that come in stop what this host sends, which are requests: no rail is slower for it
+        let paused_per_gb = dice.between(20.0, 400.0);
         let unseen = topology.rails.iter_mut().enumerate().map(|(at, rail)| {
+            let is_paused = dice.one_in(8);
             let kinds = COUNTERS.iter().zip(&lacks).filter(|(_, lacks)| !**lacks).map(|(kind, _)| *kind);
             let counters: Vec<(&str, u64)> = kinds.flatten().copied().chain(QUIET).collect();
             rail.counters = counters.iter().map(|(name, _)| (*name).to_owned()).collect();
@@ -161,6 +164,8 @@ impl Planted {
                 before: *before,
                 per_gb: if name.starts_with("hw/np_") || *name == "hw/out_of_sequence" {
                     usual_per_gb
+                } else if *name == "eth/rx_prio3_pause" && is_paused {
+                    paused_per_gb
                 } else {
                     0.0
                 },

@@ -2,6 +2,7 @@
 
 use super::Laboratory;
 use crate::cli::DiagnoseArgs;
+use crate::commands::sweep::far_side::FarSide;
 use crate::commands::sweep::measuring::{Bench, Peer};
 use crate::experiments::{Seen, Step};
 use crate::peer::{Door, Target};
@@ -33,7 +34,7 @@ impl Rails {
             args.peer.as_deref().context("PEER is missing: name the host that runs `railscope serve`")?;
         let target = Target::parse(peer).map_err(anyhow::Error::msg)?;
         let door = Door::with_token(args.token.as_deref()).map_err(anyhow::Error::msg)?;
-        let peer = Peer::of(target, door, args.gid_index, common, stop.clone())?;
+        let peer = Peer::of(target, door, args.gid_index, common, stop.clone())?.seen();
         let mut topology = peer.topology().clone();
         let devices = peer.devices();
         topology.rails.retain(|rail| devices.contains(&rail.device));
@@ -63,7 +64,7 @@ impl Laboratory for Rails {
                 *self.told.borrow_mut() = (measured.peer.clone(), caveat);
                 let seen =
                     Seen::between(step, &measured.topology, &measured.from, &measured.to, measured.failures);
-                Some(seen)
+                Some(seen.with_far(measured.far.as_ref().map(FarSide::as_far).map_err(Clone::clone)))
             }
             Err(_) if self.stop.is_stopped() => None,
             // one that cannot be had is a cell of the table; the others tell what they can

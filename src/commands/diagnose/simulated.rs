@@ -60,6 +60,7 @@ impl Laboratory for SimulatedRails {
         }
         let setup = Setup::of(&step.params, None);
         let shown = self.world.window(&setup, &step.rails, &step.to_string(), window);
-        Some(Seen::between(step, self.world.topology(), &shown.from, &shown.to, shown.failures))
+        let seen = Seen::between(step, self.world.topology(), &shown.from, &shown.to, shown.failures);
+        Some(seen.with_far(Err("a simulated node has none".to_owned())))
     }
 }

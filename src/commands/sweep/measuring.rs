@@ -1,5 +1,6 @@
 //! One load and its two samples.
 
+use super::far_side::FarSide;
 use crate::cli::LoadKnobs;
 use crate::peer::client::{Connected, connect};
 use crate::peer::{Door, End, Ended, PeerError, Target, perftest, request};
@@ -57,9 +58,17 @@ pub(in crate::commands) struct Measured {
     pub(in crate::commands) peer: Option<String>,
     pub(in crate::commands) perftest: Vec<String>,
     pub(in crate::commands) failures: Vec<String>,
+    /// The peer's host meanwhile, or why it is not seen.
+    pub(in crate::commands) far: Result<FarSide, String>,
 }
 
 impl Peer {
+    /// The same, with the peer telling of itself what it can.
+    pub(in crate::commands) fn seen(self) -> Self {
+        let end = End { root: Some(self.root.clone()), ..self.end };
+        Self { end, ..self }
+    }
+
     /// The peer and the rails that the flags name.
     ///
     /// # Errors
@@ -173,7 +182,10 @@ impl Bench for Peer {
         drop(load);
         let perftest = words(&mut connected, window);
         let (here, peer) = (self.end.me.host.clone(), Some(connected.agreed.peer.host.clone()));
+        let agreed = connected.agreed.clone();
         let ended = connected.finish();
+        // after the goodbye, so that what came last is there too
+        let far = FarSide::of(&agreed);
         if self.stop.is_stopped() {
             return Ok(None);
         }
@@ -187,7 +199,7 @@ impl Bench for Peer {
             Ended::Here => {}
         }
         let (from, to) = both.context("no rail got to its measured time")?;
-        Ok(Some(Measured { topology, from, to, last, here, peer, perftest, failures }))
+        Ok(Some(Measured { topology, from, to, last, here, peer, perftest, failures, far }))
     }
 }
 

@@ -77,6 +77,7 @@ impl Bench for Simulation {
             peer: None,
             perftest: Vec::new(),
             failures: Vec::new(),
+            far: Err("nobody is at the other end of a simulation".to_owned()),
         }))
     }
 }

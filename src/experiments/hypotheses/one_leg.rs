@@ -1,9 +1,10 @@
 //! H1: one leg of the bond carries everything.
 //!
 //! The bytes of the legs tell. Where the NIC keeps them to itself, a rail that brings more than the fastest leg's wire
-//! carries uses more than one; one that brings less may or may not.
+//! carries uses more than one; one that brings less may or may not. The legs of the other end tell by which of them the data
+//! left: all by one, and no leg here can receive more than that one sends.
 
-use super::{Answer, Case, Hypothesis, not_measurable};
+use super::{Answer, Case, Hypothesis, inconclusive, not_measurable};
 use crate::ceilings::line_goodput_gb_per_s;
 use crate::experiments::label_sets::search;
 use crate::experiments::plan::Kind;
@@ -35,18 +36,26 @@ impl Case<'_> {
         let rates = self.shown(&Kind::Alone).and_then(|seen| {
             seen.legs_gb_per_s.as_ref().ok_or_else(|| "the bytes of its legs cannot be read".to_owned())
         });
+        let (there, is_one_there) = self.legs_there();
         match rates {
+            Err(_) if is_one_there => hypothesis(Answer::Yes, format!("on {there}")),
             Ok(rates) => {
                 let sum: f64 = rates.iter().sum();
                 let most = rates.iter().copied().fold(0.0, f64::max);
                 let share = if sum > 0.0 { most / sum } else { 0.0 };
-                let answer = if share > self.limits.leg_share { Answer::Yes } else { Answer::No };
+                let is_one = share > self.limits.leg_share;
+                let answer = if is_one { Answer::Yes } else { Answer::No };
+                let there = match (there.as_str(), is_one_there) {
+                    ("", _) => String::new(),
+                    (there, true) if is_one => format!("; it leaves so: on {there}"),
+                    (there, _) => format!("; on {there}"),
+                };
                 let names = bond.legs.iter().map(|leg| leg.netdev.as_str());
                 let each = names.zip(rates).map(|(name, brings)| format!("{name} {}", rate(*brings)));
                 hypothesis(
                     answer,
                     format!(
-                        "its legs bring {} GB/s: {:.0} % on one (limit {:.0} %){}",
+                        "its legs bring {} GB/s: {:.0} % on one (limit {:.0} %){}{there}",
                         each.collect::<Vec<_>>().join(", "),
                         share * 100.0,
                         self.limits.leg_share * 100.0,
@@ -59,6 +68,14 @@ impl Case<'_> {
                     Answer::No,
                     format!("{why}, but it brings {} GB/s and one leg's wire carries {leg:.1}", rate(best)),
                 ),
+                (Some(leg), Some(best)) => hypothesis(
+                    Answer::Inconclusive,
+                    inconclusive(&format!(
+                        "it brings {} GB/s at best and one leg's wire carries {leg:.1}, but {why}{}",
+                        rate(best),
+                        self.legs_alone()
+                    )),
+                ),
                 (leg, _) => {
                     let leg =
                         leg.map_or_else(String::new, |leg| format!("; one leg's wire carries {leg:.1}"));
@@ -66,6 +83,21 @@ impl Case<'_> {
                 }
             },
         }
+    }
+
+    /// By which legs the data left the other end, in words that begin with its host, and whether it was one; nothing where
+    /// that is not told.
+    fn legs_there(&self) -> (String, bool) {
+        let Some((far, legs)) = self.far().and_then(|far| Some((far, far.legs_gb_per_s.as_ref()?))) else {
+            return (String::new(), false);
+        };
+        let sum: f64 = legs.iter().sum();
+        let most = legs.iter().copied().fold(0.0, f64::max);
+        let share = if sum > 0.0 { most / sum } else { 0.0 };
+        let each: Vec<String> = legs.iter().map(|sends| rate(*sends)).collect();
+        let says =
+            format!("{}: its legs send {} GB/s: {:.0} % on one", far.host(), each.join(", "), share * 100.0);
+        (says, share > self.limits.leg_share)
     }
 
     /// Payload that the wire of the fastest leg carries, GB/s.

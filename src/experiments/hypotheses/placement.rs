@@ -3,7 +3,7 @@
 //! Loads are placed on the node that the platform tells. Where it tells a wrong one, every byte crosses the link between
 //! sockets, and another node brings more. What a far node costs is said in any case.
 
-use super::{Answer, Case, Hypothesis, not_measurable};
+use super::{Answer, Case, Hypothesis, inconclusive, not_measurable};
 use crate::experiments::neighbours::places;
 use crate::experiments::plan::Kind;
 use crate::experiments::rounds::Compared;
@@ -68,14 +68,12 @@ impl Case<'_> {
         let answer = match (is_better, &missing) {
             (true, _) => Answer::Yes,
             (false, Some(why)) if tried.is_empty() => return unknown(why),
-            (false, Some(_)) => Answer::Unknown,
+            (false, Some(_)) => Answer::Inconclusive,
             (false, None) => Answer::No,
         };
         let missing = missing.map_or_else(String::new, |why| format!("; {}", not_measurable(&why)));
         let near = rate(near.mean());
-        hypothesis(
-            answer,
-            format!("on its own node {near} GB/s; {}{missing}{}", tried.join("; "), self.noise()),
-        )
+        let says = format!("on its own node {near} GB/s; {}{missing}{}", tried.join("; "), self.noise());
+        hypothesis(answer, if answer == Answer::Inconclusive { inconclusive(&says) } else { says })
     }
 }

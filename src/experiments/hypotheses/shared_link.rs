@@ -3,7 +3,7 @@
 //! It is one when the rail brings less beside those below the same link than by itself, and the link is full then. A drop
 //! alone may as well be the fabric's, or the peer's.
 
-use super::{Answer, Case, Hypothesis, not_measurable};
+use super::{Answer, Case, Hypothesis, inconclusive, not_measurable};
 use crate::experiments::neighbours::{shared_payload_gb_per_s, sharing};
 use crate::experiments::plan::Kind;
 use crate::experiments::rounds::{Compared, of_kind};
@@ -50,13 +50,19 @@ impl Case<'_> {
             self.noise()
         );
         let is_full = carries.map(|carries| sum >= FULL * carries);
-        hypothesis(
-            match (beside.beside(&alone), is_full) {
-                (Compared::Same | Compared::More, _) => Answer::No,
-                (Compared::Less, Some(true)) => Answer::Yes,
-                (Compared::Less, _) => Answer::Unknown,
-            },
-            says,
-        )
+        match (beside.beside(&alone), is_full) {
+            (Compared::Same | Compared::More, _) => hypothesis(Answer::No, says),
+            (Compared::Less, Some(true)) => hypothesis(Answer::Yes, says),
+            (Compared::Less, Some(false)) => hypothesis(
+                Answer::Inconclusive,
+                inconclusive(&format!("it drops beside them while the link is not full: {says}")),
+            ),
+            (Compared::Less, None) => hypothesis(
+                Answer::Inconclusive,
+                inconclusive(&format!(
+                    "it drops beside them, and what the link carries is not known: {says}"
+                )),
+            ),
+        }
     }
 }

@@ -1,25 +1,47 @@
 //! H6: the READs that may be under way, or the thread that posts them.
 //!
-//! A queue pair brings what its READs under way carry in a round trip (IBTA 1.4, 9.4.4), and the time of one READ alone is
-//! the least that a round trip takes: under load it is longer, by the queues on the way. So a rail well below that bound may
-//! still be at it. What settles it is to have more under way: twice the queue pairs bring up to twice as much then, and
-//! nothing where the wire, PCIe, memory or the thread is full. A thread that gets too little done shows otherwise: its polls
-//! are seldom empty, and a second one brings more from the same queue pairs.
+//! A queue pair brings what its READs under way carry in a round trip (IBTA 1.4, 9.4.4). The window is the cause only when
+//! the rail runs at it, and the round trip that counts is the one under load, which nobody can time apart from the queues
+//! that the load itself makes: READs under way over the rate is always "the round trip". So it is asked the other way round.
+//! With twice the queue pairs twice as many READs are under way. Where they are what is missing, the round trip does not
+//! change and the rate doubles, or ends at what a healthy rail does. Where anything else is full (the wire, PCIe, memory, a
+//! switch), the READs wait there, the round trip doubles, and the rate stays. What lies between the two decides nothing:
+//! more queue pairs also win a larger part of a link that others use, and meet more legs of a bond.
+//!
+//! A thread that gets too little done shows otherwise: its polls are seldom empty, and a second one brings more from the
+//! same queue pairs.
 
-use super::{Answer, Case, Hypothesis, not_measurable};
+use super::{Answer, Case, Hypothesis, inconclusive, not_measurable};
+use crate::ceilings::Ceilings;
 use crate::experiments::plan::Kind;
-use crate::experiments::rounds::Compared;
+use crate::experiments::rounds::{Compared, Rates};
+use crate::experiments::slow::alike;
 use crate::rules::rate;
 
-/// Share of the READ window from which on it is the limit whatever else is tried.
+/// Share of the window over the round trip without load from which on it is the limit, where nothing more was tried.
 const AT_WINDOW: f64 = 0.9;
 /// Share of it below which it is none: a round trip that takes three times as long under load as alone had better be looked
 /// for in the fabric.
 const MAY_BE_WINDOW: f64 = 0.3;
-/// Twice as many READs under way bring at least this much more where they are what is missing.
-const GROWS_WITH_IT: f64 = 1.25;
+/// A rate that follows the READs under way within a tenth runs at its window.
+const IN_PROPORTION: f64 = 0.9;
+/// Nearer than this to what bounds a rail that lacks nothing it has grown as far as it can.
+const AT_CEILING: f64 = 0.85;
 /// Empty polls below this share are rare.
 const RARE_EMPTY_POLLS: f64 = 0.05;
+
+/// What more READs under way bring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Growth {
+    /// As many times as much as there are, or all that a healthy rail does.
+    Full,
+    /// Something between.
+    Part,
+    /// Nothing.
+    None,
+    /// That was not tried.
+    Untried,
+}
 
 impl Case<'_> {
     pub(super) fn window_or_cpu(&self) -> Hypothesis {
@@ -48,20 +70,33 @@ impl Case<'_> {
             (None, _) => "the round trip was not measured".to_owned(),
         };
         let with_queues = match &queues {
-            Ok(more) => format!("; with {more_qps} {} GB/s", rate(more.mean())),
+            Ok(more) => {
+                let times = if alone.mean() > 0.0 { more.mean() / alone.mean() } else { 0.0 };
+                format!("; with {more_qps} {} GB/s, {times:.1} times as much", rate(more.mean()))
+            }
             Err(_) => String::new(),
         };
-        let grows = queues
-            .as_ref()
-            .ok()
-            .map(|more| more.beside(&alone) == Compared::More && more.mean() >= GROWS_WITH_IT * alone.mean());
-        if share.is_some_and(|share| share >= AT_WINDOW)
-            || (share.is_some_and(|share| share >= MAY_BE_WINDOW) && grows == Some(true))
-        {
-            return hypothesis(Answer::Yes, format!("{window}{with_queues}"), "read-window");
+        let grows = queues.as_ref().map_or(Growth::Untried, |more| self.grows(&alone, more));
+        let is_window = match grows {
+            Growth::Full => share.is_some_and(|share| share >= MAY_BE_WINDOW),
+            Growth::Untried => share.is_some_and(|share| share >= AT_WINDOW),
+            Growth::Part | Growth::None => false,
+        };
+        if is_window {
+            let under_load = match (grows, seen.round_trip_us, share) {
+                (Growth::Full, Some(round_trip), Some(share)) if share < AT_WINDOW => {
+                    format!("; a READ takes {:.0} us under load then", round_trip / share)
+                }
+                _ => String::new(),
+            };
+            return hypothesis(Answer::Yes, format!("{window}{with_queues}{under_load}"), "read-window");
         }
         // where nothing grows with the READs under way, they are not what is missing, whatever a round trip takes
-        let is_no_window = grows == Some(false) || (grows.is_none() && share.is_some());
+        let is_no_window = match grows {
+            Growth::None => true,
+            Growth::Untried => share.is_some_and(|share| share < MAY_BE_WINDOW),
+            Growth::Full | Growth::Part => false,
+        };
         let polls = seen.empty_poll_share.map_or_else(
             || "empty polls not counted".to_owned(),
             |share| format!("{:.0} % of polls found nothing", share * 100.0),
@@ -74,7 +109,7 @@ impl Case<'_> {
                     (Compared::More, true) => Answer::Yes,
                     (Compared::Same | Compared::Less, _) if is_no_window => Answer::No,
                     // where it gains, and the thread had time left, something else is in it
-                    _ => Answer::Unknown,
+                    _ => Answer::Inconclusive,
                 };
                 let says = format!(
                     "{window}{with_queues}; with {more_threads} {} instead of {} GB/s; {polls}{}",
@@ -82,18 +117,36 @@ impl Case<'_> {
                     rate(alone.mean()),
                     self.noise()
                 );
+                let says = if answer == Answer::Inconclusive { inconclusive(&says) } else { says };
                 hypothesis(answer, says, "cpu-bound")
             }
             Err(why) => hypothesis(
-                Answer::Unknown,
-                format!("{window}{with_queues}; {}; {polls}", not_measurable(&why)),
+                Answer::Inconclusive,
+                inconclusive(&format!("{window}{with_queues}; {}; {polls}", not_measurable(&why))),
                 "cpu-bound",
             ),
         }
     }
 
+    /// What twice as many READs under way bring.
+    fn grows(&self, alone: &Rates, more: &Rates) -> Growth {
+        if more.beside(alone) != Compared::More {
+            return Growth::None;
+        }
+        // what bounds a rail that lacks nothing: its own ceiling, and what a rail like it does
+        let like = self
+            .control
+            .filter(|control| alike(self.topology, &self.rail.device).iter().any(|device| device == control));
+        let like = like.and_then(|control| Rates::of(self.seen, &Kind::Alone, control).ok());
+        let ends_at = [Ceilings::of(self.rail).lowest(), like.map(|rates| rates.mean())];
+        let ends_at = ends_at.into_iter().flatten().reduce(f64::min);
+        let follows = more.mean() >= IN_PROPORTION * 2.0 * alone.mean();
+        let is_full = ends_at.is_some_and(|most| more.mean() >= AT_CEILING * most);
+        if follows || is_full { Growth::Full } else { Growth::Part }
+    }
+
     /// What was tried of such a kind, and what it brought.
-    fn tried(&self, is_it: fn(&Kind) -> bool) -> (String, Result<crate::experiments::rounds::Rates, String>) {
+    fn tried(&self, is_it: fn(&Kind) -> bool) -> (String, Result<Rates, String>) {
         let device = &self.rail.device;
         let kind = self
             .seen
@@ -117,5 +170,47 @@ impl Case<'_> {
             Some(control) => format!(" of {own:.0} us (the healthy rail's takes {control:.0})"),
             None => format!(" of {own:.0} us"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::experiments::Answer;
+    use crate::experiments::plan::Kind;
+    use crate::experiments::testing::{Host, answer, four_rails};
+
+    /// H6 of a rail at 20 of 33 GB/s (8 queue pairs, 16 READs of 256 KiB, 1 ms) that does this with twice the queue pairs.
+    fn with_twice_the_queue_pairs(brings: f64) -> (Answer, &'static str, String) {
+        let mut topology = four_rails();
+        topology.rails[1].max_read_depth = Some(16);
+        let host = Host::of(topology, |step, device| match (device, &step.kind) {
+            ("mlx5_1", Kind::Queues(_)) => Some(brings),
+            ("mlx5_1", _) => Some(20.0),
+            _ => Some(48.0),
+        })
+        .with_round_trip_us(1000);
+        let (_, rails) = host.diagnose();
+        let (holds, because) = answer(&rails, "mlx5_1", "H6");
+        (holds, rails[0].cause.unwrap(), because)
+    }
+
+    #[test]
+    fn a_rate_that_doubles_with_the_reads_under_way_runs_at_its_window() {
+        let (holds, cause, because) = with_twice_the_queue_pairs(39.0);
+        assert_eq!((holds, cause), (Answer::Yes, "read-window"), "{because}");
+        assert!(because.contains("20.0 of 33.6 GB/s"), "{because}");
+        assert!(because.ends_with("a READ takes 1678 us under load then"), "{because}");
+    }
+
+    #[test]
+    fn a_rate_that_gains_less_than_the_reads_under_way_is_not_proven_to_be_at_its_window() {
+        let (holds, cause, because) = with_twice_the_queue_pairs(27.0);
+        assert_eq!((holds, cause), (Answer::Inconclusive, "slow-unexplained"), "{because}");
+        assert!(because.starts_with("inconclusive: 20.0 of 33.6 GB/s"), "{because}");
+    }
+
+    #[test]
+    fn a_rate_that_stays_is_not_at_its_window_however_near_it_seems() {
+        assert_eq!(with_twice_the_queue_pairs(20.0).0, Answer::No);
     }
 }

@@ -29,6 +29,27 @@ pub(crate) fn is_congestion(name: &str) -> bool {
     )
 }
 
+/// Those of [`is_congestion`] that tell of data which came in: marks seen on them, and notifications sent to their sender.
+/// The others tell of data that went out: notifications received and obeyed.
+///
+/// Source: `np_*` (notification point) and `rp_*` (reaction point), counters.rst of mlx5; the other drivers as above.
+pub(crate) fn is_congestion_of_arrivals(name: &str) -> bool {
+    matches!(
+        name,
+        "hw/np_ecn_marked_roce_packets"
+            | "hw/np_cnp_sent"
+            | "hw/cc_rx_ce_pkts"
+            | "hw/cc_tx_cnp_pkts"
+            | "hw/rx_ecn_marked_pkts"
+            | "hw/tx_cnp_pkts"
+            | "hw/tx_cnp_pkt"
+            | "hw/cnpSent"
+            | "hw/RxECNMrkd"
+            | "hw/tx_rdma_cnp_pkts"
+            | "hw/rx_rdma_ecn_pkts"
+    )
+}
+
 /// Gaps, NAKs for them, timeouts, and what was sent again: mlx5, mlx4, `bnxt_re`, irdma, efa, mana, ionic, hfi1, rxe.
 ///
 /// A receiver that is not ready (RNR) is no loss, and what EFA sends again on another path (`retrans_pkts`) is how

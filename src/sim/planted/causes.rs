@@ -35,7 +35,8 @@ impl Planting<'_> {
                 self.fabric(&["hw/np_ecn_marked_roce_packets", "hw/np_cnp_sent"], (20.0, 400.0))
             }
             Cause::Loss => self.fabric(&["hw/out_of_sequence", "hw/implied_nak_seq_err"], (15.0, 60.0)),
-            Cause::Pauses => self.fabric(&["eth/rx_prio3_pause"], (20.0, 400.0)),
+            // what is paused is the sender of the data, at the other end
+            Cause::Pauses => self.fabric(&[], (20.0, 400.0)),
             Cause::ReadWindow => self.read_window(),
             Cause::Cpu => self.cpu(),
             Cause::Memory => self.memory(),
@@ -53,7 +54,7 @@ impl Planting<'_> {
                 Cause::OneLeg => unseen.hides.legs,
                 Cause::Congestion => lacks("hw/np_cnp_sent"),
                 Cause::Loss => lacks("hw/out_of_sequence"),
-                Cause::Pauses => lacks("eth/rx_prio3_pause"),
+                Cause::Pauses => true,
                 Cause::ReadWindow => unseen.hides.round_trip,
                 _ => false,
             };

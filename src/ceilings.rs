@@ -3,6 +3,7 @@
 //! Unknown capacity is no capacity: it never limits, and it is never guessed.
 
 mod line;
+mod link;
 mod pcie;
 mod ports;
 mod shares;
@@ -12,13 +13,14 @@ pub use line::{
     goodput_share, line_counted_gb_per_s, line_goodput_gb_per_s, line_goodput_of_messages_gb_per_s,
     line_goodput_under_gb_per_s, line_of_messages_gb_per_s, line_raw_gb_per_s, with_path_mtu_of,
 };
+pub use link::Link;
 pub use pcie::{
     is_made_up, lane_gb_per_s, link_gb_per_s, link_payload_gb_per_s, path_payload_gb_per_s,
     path_raw_gb_per_s, payload_of, pcie_links, slowest_hop,
 };
-pub use ports::own_ports;
+pub use ports::{own_ports, port_of};
 pub use shares::{Flow, ResourceId, max_min_shares};
-pub use together::together_gb_per_s;
+pub use together::{together_gb_per_s, together_of_gb_per_s};
 
 use probes::model::Rail;
 use serde::Serialize;
@@ -69,6 +71,30 @@ impl Ceilings {
     /// Without a path MTU the wire's raw rate bounds payload too, a little less tightly.
     #[must_use]
     pub fn lowest(&self) -> Option<f64> {
-        [self.line.or(self.line_raw), self.pcie, self.read_window].into_iter().flatten().reduce(f64::min)
+        self.lowest_bound().map(|(gb_per_s, _)| gb_per_s)
     }
+
+    /// The same with what it is the bound of.
+    #[must_use]
+    pub fn lowest_bound(&self) -> Option<(f64, Bound)> {
+        [
+            (self.line.or(self.line_raw), Bound::Line),
+            (self.pcie, Bound::Pcie),
+            (self.read_window, Bound::ReadWindow),
+        ]
+        .into_iter()
+        .filter_map(|(gb_per_s, bound)| Some((gb_per_s?, bound)))
+        .reduce(|low, next| if next.0 < low.0 { next } else { low })
+    }
+}
+
+/// What bounds a rail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// The wire.
+    Line,
+    /// The slowest hop of its PCIe path.
+    Pcie,
+    /// What its READs on the wire bring in a round trip.
+    ReadWindow,
 }

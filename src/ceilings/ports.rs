@@ -26,6 +26,29 @@ pub fn own_ports(rails: &[Rail]) -> Vec<&Rail> {
         .collect()
 }
 
+/// The rail whose cable this one uses, among these: itself, or the first that is another way to the same port. A virtual
+/// function whose card has several ports here tells not which of them is its own, and is taken as a port of its own.
+#[must_use]
+pub fn port_of(rails: &[Rail], at: usize) -> usize {
+    let rail = &rails[at];
+    let Some(guid) = rail.system_image_guid.as_deref() else { return at };
+    let is_vf = |rail: &Rail| rail.is_vf == Some(true);
+    let of_card = |other: &&(usize, &Rail)| other.1.system_image_guid.as_deref() == Some(guid);
+    let rails: Vec<(usize, &Rail)> = rails.iter().enumerate().collect();
+    let same = |other: &&(usize, &Rail)| {
+        is_vf(other.1) == is_vf(rail)
+            && other.1.port == rail.port
+            && (is_vf(rail) || function_of(other.1) == function_of(rail))
+    };
+    let mut physical = rails.iter().filter(of_card).filter(|other| !is_vf(other.1));
+    if is_vf(rail)
+        && let Some(first) = physical.next()
+    {
+        return if physical.next().is_none() { first.0 } else { at };
+    }
+    rails.iter().filter(of_card).find(same).map_or(at, |first| first.0)
+}
+
 /// Number of the PCI function: `1` of `0000:41:00.1`. Two slots with one card's GUID and the same
 /// function number are two ways to one port (Socket Direct, multi-host); other numbers are other ports.
 fn function_of(rail: &Rail) -> Option<&str> {

@@ -141,9 +141,11 @@ impl Moved {
             LoadOp::Write => ("sends", "sent"),
         };
         let total = self.total.mean_gb_per_s()?;
-        let together = match line_gb_per_s {
-            Some(line) => format!("{} could carry {line:.1} GB/s together", list(names())),
-            None => format!("{} may all carry, at a speed that nothing tells", list(names())),
+        // legs count headers too, so they are held against what a full wire counts
+        let together = match (ceilings::line_counted_gb_per_s(rail), line_gb_per_s) {
+            (Some(counted), _) => format!("{} could carry {counted:.1} GB/s together", list(names())),
+            (None, Some(raw)) => format!("{} could carry {raw:.1} GB/s raw together", list(names())),
+            (None, None) => format!("{} may all carry, at a speed that nothing tells", list(names())),
         };
         let message = format!(
             "{}: one leg carries nearly everything: {} {comes} {} of {} GB/s, {:.0} % (limit {:.0} %); {together}",
@@ -166,6 +168,7 @@ impl Moved {
                 .with("legs_gb_per_s", by_leg)
                 .with("total_gb_per_s", rounded(total))
                 .with("line_raw_gb_per_s", line_gb_per_s.map(rounded))
+                .with("line_counted_gb_per_s", ceilings::line_counted_gb_per_s(rail).map(rounded))
                 .with("moving_limit_gb_per_s", rounded(moving_gb_per_s))
                 .with("direction", direction)
                 .with("lag_port_select", bond.lag_port_select.clone())
@@ -244,7 +247,7 @@ mod tests {
         assert_eq!(
             found[0].message,
             "mlx5_bond_1: one leg carries nearly everything: eth0 receives 24.5 of 24.6 GB/s, 100 % \
-             (limit 80 %); eth0 and eth1 could carry 50.0 GB/s together"
+             (limit 80 %); eth0 and eth1 could carry 49.7 GB/s together"
         );
         assert_eq!(found[0].evidence["leg_share"], 0.996);
     }

@@ -81,7 +81,7 @@ pub fn with_limits(text: &str, limits: &Limits) -> String {
 }
 
 /// The limits by their keys in the config file, as a text quotes them.
-fn in_words(limits: &Limits) -> [(&'static str, String); 8] {
+fn in_words(limits: &Limits) -> [(&'static str, String); 9] {
     let percent = |share: f64| format!("{} %", (share * 1000.0).round() / 10.0);
     [
         ("imbalance-share", limits.imbalance_share.to_string()),
@@ -90,6 +90,7 @@ fn in_words(limits: &Limits) -> [(&'static str, String); 8] {
         ("far-memory-share", percent(limits.far_memory_share)),
         ("far-below-share", percent(limits.far_below_share)),
         ("line-share", percent(limits.line_share)),
+        ("packet-share", format!("1 in {:.0}", 1.0 / limits.packet_share)),
         ("variation", limits.variation.to_string()),
         ("hold-s", format!("{} s", limits.hold_s)),
     ]

@@ -1,6 +1,10 @@
 //! `ecn-cnp`, `retransmit`, `rx-pause`, `tx-pause`, `link-errors`: what counters say about the fabric.
 //!
-//! All of them fire on growth during the session only, by any amount: totals since boot prove nothing.
+//! All of them fire on growth during the session only: totals since boot prove nothing. What can happen now and then on a
+//! healthy fabric fires from one in ten million packets on, or by any amount where nothing tells the packets. One lost in
+//! so many stalls a queue pair for a few thousandths of a percent of the time, one pause (at most 65535 quanta of 512 bits,
+//! IEEE 802.3, 31B: 1024 packets of 4 KiB) takes a hundredth of a percent. Damage is never ordinary, so any amount counts.
+//!
 //! What each counter means: counters.rst of mlx5 (`Documentation/networking/device_drivers/ethernet/mellanox`),
 //! the `rdma_stat_desc` tables of the other drivers in drivers/infiniband, IBTA 1.4, 16.1.3.5.
 
@@ -10,11 +14,11 @@ pub use names::{Strain, strain_of};
 
 use super::gids::speaks_roce;
 use super::growth::{Grown, Growth};
-use super::means::{OVER, Over};
-use super::wording::list;
+use super::means::{self, OVER, Over};
+use super::wording::{list, one_in};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::{Event, HostTimeline, Timeline};
-use probes::model::{Rail, Topology};
+use probes::model::{Rail, RailId, Topology};
 use serde_json::{Map, Value};
 
 /// The rules of this file.
@@ -28,14 +32,17 @@ struct Trouble {
     says: &'static str,
     /// Which counters tell of it.
     tells: fn(&str) -> bool,
+    /// Whether a few in a great many packets are ordinary life.
+    few_are_ordinary: bool,
     advice: fn(&Rail) -> String,
 }
 
 const TROUBLES: &[Trouble] = &[
     Trouble {
         code: "ecn-cnp",
-        says: "the fabric signals congestion (ECN marks, congestion notifications)",
+        says: "the fabric signals congestion (ECN marks, CNPs)",
         tells: names::is_congestion,
+        few_are_ordinary: true,
         advice: |_| {
             "find the crowded link: many senders to one receiver, or two flows hashed onto one uplink; look at \
              the switch's ECN counters along the path"
@@ -46,6 +53,7 @@ const TROUBLES: &[Trouble] = &[
         code: "retransmit",
         says: "packets were lost and sent again",
         tells: names::is_loss,
+        few_are_ordinary: true,
         advice: |rail| match (&rail.netdev, speaks_roce(rail)) {
             (Some(netdev), true) => {
                 let or = if rail.driver.as_deref().is_some_and(|driver| driver.starts_with("mlx")) {
@@ -65,6 +73,7 @@ const TROUBLES: &[Trouble] = &[
         code: "rx-pause",
         says: "pause frames were received: the switch or the peer throttles what this host sends",
         tells: names::is_pause_received,
+        few_are_ordinary: true,
         advice: |rail| {
             format!(
                 "find who cannot keep up: follow the pauses from the switch port; {}",
@@ -76,6 +85,7 @@ const TROUBLES: &[Trouble] = &[
         code: "tx-pause",
         says: "this host cannot take what arrives and says so (pauses sent, packets discarded)",
         tells: names::is_pause_sent,
+        few_are_ordinary: true,
         advice: |rail| {
             format!(
                 "look at this host, not at the fabric: PCIe link, placement (buffers on the rail's node), IOMMU, \
@@ -88,6 +98,7 @@ const TROUBLES: &[Trouble] = &[
         code: "link-errors",
         says: "the link damages packets (symbol, FEC or CRC errors)",
         tells: names::is_damage,
+        few_are_ordinary: false,
         advice: |rail| {
             let mut looks = Vec::new();
             if speaks_roce(rail) {
@@ -111,16 +122,33 @@ fn statistics(rail: &Rail, filter: &str) -> String {
     list(netdevs.into_iter().map(|netdev| format!("`ethtool -S {netdev} | {filter}`")))
 }
 
-fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
+fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
     let local = timeline.local();
     let mut found = Vec::new();
     for (id, rail) in topology.rails_with_id() {
         let growth = Growth::of(id, rail, local);
         // what is lost with a link is told by the finding on the link, where there is one
         let growth = if tells_of_its_link(rail, local) { growth.without_link_changes() } else { growth };
-        found.extend(TROUBLES.iter().filter_map(|trouble| trouble.judge(rail, &growth)));
+        let packets = |over| packets(id, rail, timeline, &growth, over);
+        found.extend(TROUBLES.iter().filter_map(|trouble| trouble.judge(rail, &growth, limits, packets)));
     }
     found
+}
+
+/// Packets of RDMA that the rail moved in both directions: counted, or the fewest that its bytes make; `None` where neither
+/// is known, or nothing moved.
+fn packets(id: RailId, rail: &Rail, timeline: &Timeline, growth: &Growth<'_>, over: Over) -> Option<f64> {
+    let counted: u64 = growth
+        .grown(over, |name| matches!(name, "port/port_rcv_packets" | "port/port_xmit_packets"))
+        .iter()
+        .map(|grown| grown.by)
+        .sum();
+    if counted > 0 {
+        return Some(counted as f64);
+    }
+    let mtu = f64::from(timeline.local().at_path_mtu(rail).path_mtu?);
+    let moved = means::counted(timeline.local(), id, over);
+    Some((moved.rx.bytes + moved.tx.bytes) / mtu).filter(|packets| *packets >= 1.0)
 }
 
 /// Whether the link of this rail, or a leg of its bond, was seen to go down: `link-down`, `bond-leg-down` or `flap` says so.
@@ -133,19 +161,26 @@ fn tells_of_its_link(rail: &Rail, local: &HostTimeline) -> bool {
 const MOST_NAMED: usize = 4;
 
 impl Trouble {
-    fn judge(&self, rail: &Rail, growth: &Growth<'_>) -> Option<Finding> {
-        let mut over = Over::Window;
-        let mut grown = growth.grown(over, self.tells);
-        if grown.is_empty() {
-            over = Over::Session;
-            grown = growth.grown(over, self.tells);
-        }
-        if grown.is_empty() {
-            return None;
-        }
-        let seconds = growth.seconds(over);
-        let each =
-            |grown: &Grown<'_>| format!("{} +{}{}", grown.short(), grown.by, per_second(grown.by, seconds));
+    fn judge(
+        &self,
+        rail: &Rail,
+        growth: &Growth<'_>,
+        limits: &Limits,
+        packets: impl Fn(Over) -> Option<f64>,
+    ) -> Option<Finding> {
+        let (over, grown) = [Over::Window, Over::Session].into_iter().find_map(|over| {
+            let grown = growth.grown(over, self.tells);
+            let matters = self.matters(&grown, packets(over), limits);
+            (!grown.is_empty() && matters).then_some((over, grown))
+        })?;
+        let (packets, seconds) = (packets(over), growth.seconds(over));
+        let each = |grown: &Grown<'_>| {
+            let share = packets.filter(|_| !is_time(grown.name)).map(|packets| grown.by as f64 / packets);
+            let rates = [per_second(grown.by, seconds), share.and_then(one_in)];
+            let rates: Vec<String> = rates.into_iter().flatten().collect();
+            let rates = if rates.is_empty() { String::new() } else { format!(" ({})", rates.join(", ")) };
+            format!("{} +{}{rates}", grown.short(), grown.by)
+        };
         let mut named: Vec<String> = grown.iter().take(MOST_NAMED).map(each).collect();
         if let Some(more) = grown.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
             named.push(format!("{more} more"));
@@ -154,20 +189,40 @@ impl Trouble {
         let message = format!("{}: {}: {}{past}", rail.device, self.says, list(named));
         let growths: Map<String, Value> =
             grown.iter().map(|grown| (grown.short().to_owned(), grown.by.into())).collect();
-        Some(
-            Finding::new(self.code, Severity::Warning, [&rail.device], message)
-                .with("growth", growths)
-                .with("seconds", super::wording::rounded(seconds))
-                .with("limit_growth", 0)
-                .advise((self.advice)(rail)),
-        )
+        let mut finding = Finding::new(self.code, Severity::Warning, [&rail.device], message)
+            .with("growth", growths)
+            .with("seconds", super::wording::rounded(seconds))
+            .with("limit_growth", 0)
+            .advise((self.advice)(rail));
+        if self.few_are_ordinary {
+            finding = finding
+                .with("packets", packets.map(f64::round))
+                .with("limit_packet_share", limits.packet_share);
+        }
+        Some(finding)
+    }
+
+    /// Whether there is more of it than the few that are ordinary; yes where the packets are not known.
+    fn matters(&self, grown: &[Grown<'_>], packets: Option<f64>, limits: &Limits) -> bool {
+        let events = grown.iter().filter(|grown| !is_time(grown.name)).map(|grown| grown.by).max();
+        match (events, packets) {
+            (Some(events), Some(packets)) if self.few_are_ordinary => {
+                events as f64 >= limits.packet_share * packets
+            }
+            _ => true,
+        }
     }
 }
 
-/// ` (5200/s)`; nothing below one a second.
-fn per_second(by: u64, seconds: f64) -> String {
+/// Whether a counter tells microseconds, not how often (`rx_prio3_pause_duration`).
+fn is_time(name: &str) -> bool {
+    name.ends_with("duration")
+}
+
+/// `5200/s`; nothing below one a second.
+fn per_second(by: u64, seconds: f64) -> Option<String> {
     let rate = by as f64 / seconds;
-    if rate >= 1.0 && rate.is_finite() { format!(" ({rate:.0}/s)") } else { String::new() }
+    (rate >= 1.0 && rate.is_finite()).then(|| format!("{rate:.0}/s"))
 }
 
 #[cfg(test)]
@@ -271,18 +326,47 @@ mod tests {
     }
 
     #[test]
+    fn a_few_in_a_great_many_packets_are_ordinary_life_and_damage_is_not() {
+        // three in a minute at 40 GB/s are one in 195 million packets of 4 KiB
+        let grows = |name: &str, by: u64, seconds: u64| {
+            let rail = Rail { counters: vec![name.to_owned()], ..rail("mlx5_0") };
+            let topology = two_sockets(vec![rail]);
+            let mut timeline = Timeline::new(Arc::new(session(topology.clone())));
+            for second in 0..=seconds {
+                let read = RailFrame {
+                    rx_bytes: Some(second * 40_000_000_000),
+                    tx_bytes: Some(0),
+                    counters: vec![Some(if second > 0 { by } else { 0 })],
+                    ..RailFrame::default()
+                };
+                let at_ns = second * 1_000_000_000;
+                timeline.push(Frame { seq: second, at_ns, rails: vec![read], ..Frame::default() });
+            }
+            named(&found_in(&RULE, &topology, &timeline)).join(" ")
+        };
+        for name in ["hw/np_cnp_sent", "hw/out_of_sequence", "eth/rx_prio3_pause", "eth/tx_prio3_pause"] {
+            assert_eq!(grows(name, 3, 60), "", "{name}");
+            assert_ne!(grows(name, 60, 60), "", "{name}");
+            assert_ne!(grows(name, 3, 2), "", "{name}");
+        }
+        assert_eq!(grows("port/symbol_error", 3, 60), "link-errors mlx5_0");
+    }
+
+    #[test]
     fn growth_is_told_with_its_rate_and_whether_it_is_over() {
         let found = grows("hw/out_of_sequence", &[120_000, 125_200, 130_400]);
         assert_eq!(
             found[0].message,
-            "mlx5_0: packets were lost and sent again: out_of_sequence +10400 (5200/s)"
+            "mlx5_0: packets were lost and sent again: out_of_sequence +10400 (5200/s, 1 in 94 packets)"
         );
         assert_eq!(found[0].evidence["growth"]["out_of_sequence"], 10400);
         let mut values = vec![5, 9];
         values.extend([9; 70]);
         let found = grows("hw/out_of_sequence", &values);
         assert!(
-            found[0].message.ends_with("+4, over the whole session, not in its last minute"),
+            found[0]
+                .message
+                .ends_with("+4 (1 in 8666992 packets), over the whole session, not in its last minute"),
             "{found:?}"
         );
     }

@@ -7,7 +7,7 @@
 //! `implausible`).
 
 use super::means::{Over, UnderLoad, counted, held};
-use super::wording::{list, rate, rounded};
+use super::wording::{list, rate, rounded, span};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings;
 use crate::timeline::{LegSums, Timeline};
@@ -20,8 +20,11 @@ pub(super) const RULE: Rule = Rule { codes: &["above-port", "line-limit"], check
 /// Above this much of the raw line rate the bytes did not come over this port.
 const ABOVE: f64 = 1.02;
 
+/// A rail at its wire: what it does, and what would fill the wire, GB/s.
+type Full = (Rail, f64, f64);
+
 fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
-    let mut full: Vec<(Rail, f64, f64)> = Vec::new();
+    let mut full: Vec<Full> = Vec::new();
     let mut found = Vec::new();
     for (id, surveyed) in topology.rails_with_id() {
         let rail = timeline.local().last_seen(id, surveyed);
@@ -43,7 +46,10 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
             full.push((rail, gb, line));
         }
     }
-    found.extend(at_the_wire(&full, limits));
+    // rails with the same wire together; a 200G port and a 400G one have little in common
+    full.sort_by(|a, b| a.2.total_cmp(&b.2));
+    let same = |a: &Full, b: &Full| format!("{:.1}", a.2) == format!("{:.1}", b.2);
+    found.extend(full.chunk_by(same).filter_map(|alike| at_the_wire(alike, limits)));
     found
 }
 
@@ -63,7 +69,9 @@ fn of_the_wire(
     });
     let ours = payload.zip(ceilings::line_goodput_gb_per_s(&rail));
     let all = Some(counted_gb_per_s).zip(ceilings::line_counted_gb_per_s(&rail));
-    [ours, all].into_iter().flatten().max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))
+    // payload is what one wants to know; counted bytes tell where other traffic fills the wire
+    let is_full = |(gb, line): &(f64, f64)| *gb >= limits.line_share * line;
+    ours.filter(is_full).or(all)
 }
 
 fn above(rail: &Rail, gb: f64, raw: f64) -> Option<Finding> {
@@ -87,14 +95,15 @@ fn above(rail: &Rail, gb: f64, raw: f64) -> Option<Finding> {
     )
 }
 
-fn at_the_wire(full: &[(Rail, f64, f64)], limits: &Limits) -> Option<Finding> {
+fn at_the_wire(full: &[Full], limits: &Limits) -> Option<Finding> {
     let names: Vec<&str> = full.iter().map(|(rail, ..)| rail.device.as_str()).collect();
     let (_, slowest, line) = full.iter().min_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2)))?;
     let (share, limit) = (slowest / line * 100.0, limits.line_share * 100.0);
+    let each = if names.len() == 1 { "" } else { " each" };
     let message = format!(
-        "{}: at the wire: {} of {line:.1} GB/s, {share:.0} % (from {limit:.0} %); only a faster port would do more",
+        "{}: at the wire: {} of {line:.1} GB/s{each}, {share:.0} % (from {limit:.0} %); only a faster port would do more",
         list(names.iter().copied()),
-        rate(*slowest),
+        span(full.iter().map(|(_, gb, _)| *gb)),
     );
     let rates: Map<String, Value> =
         full.iter().map(|(rail, gb, _)| (rail.device.clone(), rounded(*gb).into())).collect();
@@ -111,6 +120,7 @@ fn at_the_wire(full: &[(Rail, f64, f64)], limits: &Limits) -> Option<Finding> {
 mod tests {
     use super::super::testing::{Traffic, found, named, rail, two_sockets};
     use super::RULE;
+    use probes::model::Rail;
 
     fn codes(rx_gb_per_s: f64) -> Vec<String> {
         named(&found(&RULE, &two_sockets(vec![rail("mlx5_0")]), &Traffic::loaded(&[rx_gb_per_s])))
@@ -123,6 +133,21 @@ mod tests {
         // headers are counted: 47.0 of 49.7 GB/s, though it would be 96 % of the payload's 49.0
         assert_eq!(codes(47.0), Vec::<String>::new());
         assert_eq!(codes(47.3), ["line-limit mlx5_0"]);
+    }
+
+    #[test]
+    fn rails_with_unlike_wires_are_quoted_each_with_its_own() {
+        let half = Rail { line_gbit_per_s: Some(200.0), ..rail("mlx5_2") };
+        let rails = two_sockets(vec![rail("mlx5_0"), half, rail("mlx5_1")]);
+        let found = found(&RULE, &rails, &Traffic::loaded(&[49.0, 24.6, 48.0]));
+        assert_eq!(named(&found), ["line-limit mlx5_2", "line-limit mlx5_0,mlx5_1"]);
+        assert!(found[0].message.starts_with("mlx5_2: at the wire: 24.6 of 24.9 GB/s, 99 %"), "{found:?}");
+        assert!(
+            found[1]
+                .message
+                .starts_with("mlx5_0 and mlx5_1: at the wire: 48.0 to 49.0 of 49.7 GB/s each, 97 %"),
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ const MOST_HOLD_S: f64 = 3600.0;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Limits {
-    /// `rail-imbalance`: slowest rail as a share of the median.
+    /// `rail-imbalance`: slowest rail as a share of the median of the others.
     pub imbalance_share: f64,
     /// `bond-leg-imbalance`: share of the bond's bytes on one leg.
     pub leg_share: f64,
@@ -22,6 +22,8 @@ pub struct Limits {
     pub far_below_share: f64,
     /// `line-limit`: share of the wire's payload.
     pub line_share: f64,
+    /// `ecn-cnp`, `retransmit`, `rx-pause`, `tx-pause`: events as a share of the packets, from which on they count.
+    pub packet_share: f64,
     /// `unstable`: coefficient of variation, 0 to 1.
     pub variation: f64,
     /// A rate rule needs this much time under load, seconds.
@@ -42,6 +44,7 @@ impl Limits {
             ("far-memory-share", self.far_memory_share),
             ("far-below-share", self.far_below_share),
             ("line-share", self.line_share),
+            ("packet-share", self.packet_share),
             ("variation", self.variation),
         ] {
             // a NaN is in no range, and every comparison with it is false: the rule would be silent
@@ -68,6 +71,7 @@ impl Default for Limits {
             far_memory_share: 0.20,
             far_below_share: 0.70,
             line_share: 0.95,
+            packet_share: 1e-7,
             variation: 0.25,
             hold_s: 3.0,
         }

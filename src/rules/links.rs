@@ -26,7 +26,7 @@ fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
 fn down(rail: &Rail) -> Option<Finding> {
     let (state, phys_state) = (rail.state.as_deref()?, rail.phys_state.as_deref()?);
     // Disabled was switched off by somebody, Sleep has no cable to train on
-    if state == "ACTIVE" || !matches!(phys_state, "Polling" | "Training") || infiniband::lacks_guid(rail) {
+    if state == "ACTIVE" || !looks_for_a_link(phys_state) || infiniband::lacks_guid(rail) {
         return None;
     }
     let netdev = rail.netdev.as_deref();
@@ -45,6 +45,12 @@ fn down(rail: &Rail) -> Option<Finding> {
         .with("phys_state", phys_state)
         .advise(format!("check cable, transceiver and the switch port, or disable the port if unused{look}")),
     )
+}
+
+/// Whether a port in this physical state is enabled and tries: `PortConfigurationTraining` is how the kernel writes it
+/// (`phys_state_to_str` in drivers/infiniband/core/sysfs.c).
+fn looks_for_a_link(phys_state: &str) -> bool {
+    matches!(phys_state, "Polling" | "Training" | "PortConfigurationTraining")
 }
 
 /// Counters of links that went down: of the port (IBTA 1.4, 16.1.3.5, `LinkDownedCounter`) and of the netdevs.

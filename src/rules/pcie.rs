@@ -89,10 +89,14 @@ impl Link<'_> {
         let names = list(devices.iter().copied());
         let runs = shape(hop.current_gt_per_s, hop.current_width);
         let above = hop.upstream.as_deref().unwrap_or("the root complex");
-        let line =
-            self.rails.iter().filter_map(|rail| ceilings::line_raw_gb_per_s(rail)).reduce(|a, b| a + b);
-        let carries = ceilings::link_gb_per_s(hop);
-        let room = room(carries, line);
+        let behind: Vec<Rail> = self.rails.iter().map(|rail| (*rail).clone()).collect();
+        let wires = ceilings::own_ports(&behind);
+        let of_wire = |rail: &&Rail| {
+            ceilings::line_goodput_gb_per_s(rail).or_else(|| ceilings::line_raw_gb_per_s(rail))
+        };
+        let line = wires.iter().filter_map(of_wire).reduce(|a, b| a + b);
+        let carries = ceilings::link_payload_gb_per_s(hop);
+        let room = room(carries, line, wires.len());
         let (severity, message, advice) = if code == CAPPED {
             let message = format!(
                 "{names}: capped by the slot: {runs} at {}, all that {above} can do; the card could do {}{room}",
@@ -119,7 +123,8 @@ impl Link<'_> {
             .with("expected_width", self.expected.width)
             .with("card_max_gt_per_s", hop.max_gt_per_s)
             .with("card_max_width", hop.max_width)
-            .with("limit_gb_per_s", carries.map(rounded))
+            .with("limit_gb_per_s", ceilings::link_gb_per_s(hop).map(rounded))
+            .with("pcie_gb_per_s", carries.map(rounded))
             .with("line_gb_per_s", line.map(rounded))
             .advise(advice)
     }
@@ -138,14 +143,17 @@ impl Link<'_> {
     }
 }
 
-/// What the link carries, and whether the wire behind it could bring more.
-fn room(carries_gb_per_s: Option<f64>, line_gb_per_s: Option<f64>) -> String {
+/// What the link carries of payload, and whether the wires behind it could bring more of it.
+fn room(carries_gb_per_s: Option<f64>, line_gb_per_s: Option<f64>, wires: usize) -> String {
+    let whose = if wires > 1 { format!("{wires} wires bring") } else { "wire brings".to_owned() };
     match (carries_gb_per_s, line_gb_per_s) {
         (Some(carries), Some(line)) if line > carries => {
-            format!("; {carries:.1} GB/s, less than the wire's {line:.1}")
+            format!("; it carries {carries:.1} GB/s of payload, the {whose} {line:.1}")
         }
-        (Some(carries), Some(line)) => format!("; {carries:.1} GB/s, enough for the wire's {line:.1}"),
-        (Some(carries), None) => format!("; {carries:.1} GB/s"),
+        (Some(carries), Some(line)) => {
+            format!("; it carries {carries:.1} GB/s of payload, enough for the {line:.1} that the {whose}")
+        }
+        (Some(carries), None) => format!("; it carries {carries:.1} GB/s of payload"),
         (None, _) => String::new(),
     }
 }
@@ -184,7 +192,7 @@ mod tests {
         assert_eq!(
             found[0].message,
             "mlx5_0 and mlx5_1: x8 of x16 at 0000:41:00.0 below 0000:40:01.0; \
-             31.5 GB/s, less than the wire's 100.0"
+             it carries 28.8 GB/s of payload, the 2 wires bring 98.0"
         );
     }
 
@@ -198,7 +206,11 @@ mod tests {
         let found = findings(vec![behind("mlx5_0", vec![capped])]);
         assert_eq!(named(&found), ["pcie-capped-by-slot mlx5_0"]);
         assert_eq!(found[0].severity, Severity::Info);
-        assert!(found[0].message.ends_with("31.5 GB/s, less than the wire's 50.0"), "{}", found[0].message);
+        assert!(
+            found[0].message.ends_with("it carries 28.8 GB/s of payload, the wire brings 49.0"),
+            "{}",
+            found[0].message
+        );
     }
 
     #[test]

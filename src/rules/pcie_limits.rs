@@ -6,7 +6,7 @@
 
 use super::wording::{devices, list, ports, rounded, verb};
 use super::{Finding, Limits, Rule, Severity, pcie};
-use crate::ceilings::{self, Ceilings};
+use crate::ceilings::{self, Ceilings, Link};
 use crate::timeline::Timeline;
 use probes::model::{Hop, Rail, Topology};
 use std::collections::{BTreeMap, BTreeSet};
@@ -98,25 +98,6 @@ fn unknown(rails: &[Rail]) -> Option<Finding> {
             .with("addresses", addresses)
             .advise(advice),
     )
-}
-
-/// A link by both its ends: the port above it, and the bus below, which functions of one card have in common.
-///
-/// The port alone is not enough: files of NCCL and of hwloc can name a switch where the port is meant. Without a
-/// port it is the card's slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Link<'a> {
-    above: Option<&'a str>,
-    below: &'a str,
-}
-
-impl<'a> Link<'a> {
-    fn of(hop: &'a Hop) -> Self {
-        let above = hop.upstream.as_deref();
-        let end = if above.is_some() { ':' } else { '.' };
-        let below = hop.address.rsplit_once(end).map_or(hop.address.as_str(), |(bus, _)| bus);
-        Self { above, below }
-    }
 }
 
 /// What comes up to a link: what the links below it let through.

@@ -1,11 +1,14 @@
-//! `rail-imbalance`: under load, a rail is far below the median of the rails that could do as much.
+//! `rail-imbalance`: under load, a rail is far below the median of the others that could do as much.
+//!
+//! What a rail could do is its lowest ceiling, or its fair share (max–min) of what it shares with other rails that move
+//! something: an uplink that two rails fill between them leaves each half, and that is no imbalance.
 
 use super::means::{OVER, Over, UnderLoad, held, load_direction};
-use super::wording::{list, rate, rounded};
+use super::wording::{rate, rates_of, rounded, verb};
 use super::{Finding, Limits, Rule, Severity};
-use crate::ceilings::Ceilings;
+use crate::ceilings::{self, Ceilings};
 use crate::timeline::{Sum, Timeline};
-use probes::model::{LoadOp, RailId, Topology};
+use probes::model::{LoadOp, Rail, RailId, Topology};
 use serde_json::{Map, Value};
 
 /// The rule of this file.
@@ -14,98 +17,129 @@ pub(super) const RULE: Rule = Rule { codes: &["rail-imbalance"], check };
 /// Ceilings closer than this are the same: rounding of line rates and MTU.
 const SAME_CEILING: f64 = 0.02;
 
+/// A rail that was under load long enough.
+struct Loaded {
+    id: RailId,
+    gb_per_s: f64,
+    /// What it could do beside the others that move something, GB/s.
+    bound_gb_per_s: f64,
+    /// Whether a PCIe link or a port that it shares with them bounds it, and not its own parts.
+    shares: bool,
+}
+
 fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
     let Some(op) = load_direction(timeline) else {
         return Vec::new();
     };
-    let judge_group = |group: Vec<RailId>| {
-        let now = rates(&group, timeline, limits, op, Over::Window);
-        if let Some(found) = judge(topology, &now, limits, op) {
-            return Some(found);
-        }
-        // what was slow earlier belongs into the report of the session, and says that it is over
-        let earlier = rates(&group, timeline, limits, op, Over::Session);
-        let mut found = judge(topology, &earlier, limits, op)?;
-        let over = if now.len() < 2 { ", over the whole session" } else { OVER };
-        found.message.push_str(over);
-        Some(found)
-    };
-    alike(topology).into_iter().filter_map(judge_group).collect()
-}
-
-/// Rails in groups of the same lowest ceiling; a rail without a known ceiling is in none.
-fn alike(topology: &Topology) -> Vec<Vec<RailId>> {
-    let mut ceilings: Vec<(f64, RailId)> =
-        topology.rails_with_id().filter_map(|(id, rail)| Some((Ceilings::of(rail).lowest()?, id))).collect();
-    ceilings.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let mut groups: Vec<(f64, Vec<RailId>)> = Vec::new();
-    for (ceiling, id) in ceilings {
-        match groups.last_mut() {
-            Some((first, group)) if ceiling <= *first * (1.0 + SAME_CEILING) => group.push(id),
-            _ => groups.push((ceiling, vec![id])),
+    let seen: Vec<Rail> =
+        topology.rails_with_id().map(|(id, rail)| timeline.local().last_seen(id, rail)).collect();
+    let groups_over = |over| alike(loaded(&seen, timeline, limits, op, over));
+    let now = groups_over(Over::Window);
+    let mut told: Vec<RailId> = Vec::new();
+    let mut all = Vec::new();
+    for group in &now {
+        if let Some(found) = judge(topology, group, limits, op) {
+            told.extend(group.iter().map(|rail| rail.id));
+            all.push(found);
         }
     }
-    groups
-        .into_iter()
-        .map(|(_, mut group)| {
-            group.sort_unstable();
-            group
-        })
-        .collect()
+    // what was slow earlier belongs into the report of the session, and says that it is over
+    for group in groups_over(Over::Session) {
+        if group.iter().any(|rail| told.contains(&rail.id)) {
+            continue;
+        }
+        let Some(mut found) = judge(topology, &group, limits, op) else { continue };
+        let seen_now = |rail: &&Loaded| now.iter().flatten().any(|other| other.id == rail.id);
+        let over = if group.iter().filter(seen_now).count() < 2 { ", over the whole session" } else { OVER };
+        found.message.push_str(over);
+        all.push(found);
+    }
+    all
 }
 
-/// Mean rates of the rails that were under load long enough.
+/// Mean rates of the rails that were under load long enough and have a known ceiling.
 ///
-/// Payload of our own load where all of them have it, else what the NICs counted: the two differ by the
+/// Payload of our own load where any of them has it, else what the NICs counted: the two differ by the
 /// headers, so they are never compared with each other.
-fn rates(
-    group: &[RailId],
-    timeline: &Timeline,
-    limits: &Limits,
-    op: LoadOp,
-    over: Over,
-) -> Vec<(RailId, f64)> {
+fn loaded(seen: &[Rail], timeline: &Timeline, limits: &Limits, op: LoadOp, over: Over) -> Vec<Loaded> {
     let means: Vec<(RailId, UnderLoad)> =
-        group.iter().map(|&id| (id, UnderLoad::of(timeline.local(), id, over))).collect();
+        (0..seen.len()).map(|at| (RailId(at), UnderLoad::of(timeline.local(), RailId(at), over))).collect();
     let long_enough = |sum: &Sum| held(timeline.session(), limits, sum);
     let ours = means.iter().any(|(_, m)| long_enough(&m.load));
+    let rate = |means: &UnderLoad| {
+        let sum = if ours { means.load } else { means.counted_in(op) };
+        long_enough(&sum).then(|| sum.mean_gb_per_s()).flatten()
+    };
+    let rates: Vec<Option<f64>> = means.iter().map(|(_, means)| rate(means)).collect();
+    let beside = ceilings::together_of_gb_per_s(seen, |at| rates[at].is_some_and(|gb| gb > 0.0));
+    let bound = |id: RailId| {
+        let own = Ceilings::of(&seen[id.0]).lowest()?;
+        let beside = beside[id.0].filter(|beside| *beside < own * (1.0 - SAME_CEILING));
+        Some((beside.unwrap_or(own), beside.is_some()))
+    };
     means
         .iter()
-        .filter_map(|(id, means)| {
-            let sum = if ours { means.load } else { means.counted_in(op) };
-            long_enough(&sum).then_some(())?;
-            Some((*id, sum.mean_gb_per_s()?))
+        .filter_map(|(id, _)| {
+            let (bound_gb_per_s, shares) = bound(*id)?;
+            Some(Loaded { id: *id, gb_per_s: rates[id.0]?, bound_gb_per_s, shares })
         })
         .collect()
 }
 
-fn judge(topology: &Topology, rates: &[(RailId, f64)], limits: &Limits, op: LoadOp) -> Option<Finding> {
-    let median = median(rates).filter(|_| rates.len() >= 2)?;
-    let slow: Vec<&(RailId, f64)> =
-        rates.iter().filter(|(_, rate)| *rate < limits.imbalance_share * median).collect();
-    let slowest = slow.iter().map(|(_, rate)| *rate).reduce(f64::min)?;
+/// Rails in groups that could do the same beside each other.
+fn alike(mut rails: Vec<Loaded>) -> Vec<Vec<Loaded>> {
+    rails.sort_by(|a, b| a.bound_gb_per_s.total_cmp(&b.bound_gb_per_s).then(a.id.cmp(&b.id)));
+    let mut groups: Vec<Vec<Loaded>> = Vec::new();
+    for rail in rails {
+        match groups.last_mut() {
+            Some(group) if rail.bound_gb_per_s <= group[0].bound_gb_per_s * (1.0 + SAME_CEILING) => {
+                group.push(rail);
+            }
+            _ => groups.push(vec![rail]),
+        }
+    }
+    for group in &mut groups {
+        group.sort_unstable_by_key(|rail| rail.id);
+    }
+    groups
+}
+
+fn judge(topology: &Topology, group: &[Loaded], limits: &Limits, op: LoadOp) -> Option<Finding> {
+    // a slow rail is no measure of itself
+    let others = |id: RailId| median(group.iter().filter(|rail| rail.id != id).map(|rail| rail.gb_per_s));
+    let limit = limits.imbalance_share;
+    let is_slow = |rail: &&Loaded| {
+        let has_its_share = rail.shares && rail.gb_per_s >= limit * rail.bound_gb_per_s;
+        !has_its_share && others(rail.id).is_some_and(|median| rail.gb_per_s < limit * median)
+    };
+    let slow: Vec<&Loaded> = group.iter().filter(is_slow).collect();
+    let slowest = slow.iter().min_by(|a, b| a.gb_per_s.total_cmp(&b.gb_per_s))?;
+    let median = others(slowest.id)?;
     let name = |id: RailId| topology.rails[id.0].device.as_str();
     let moves = match op {
-        LoadOp::Read => "reads",
-        LoadOp::Write => "writes",
+        LoadOp::Read => verb(slow.len(), "reads", "read"),
+        LoadOp::Write => verb(slow.len(), "writes", "write"),
     };
-    let each = list(slow.iter().map(|(id, gb)| format!("{} {moves} {} GB/s", name(*id), rate(*gb))));
+    let rates: Vec<(&str, f64)> = slow.iter().map(|rail| (name(rail.id), rail.gb_per_s)).collect();
+    let count = group.len() - 1;
     let message = format!(
-        "{each}; the median of {} rails that could do as much is {} GB/s, so the slowest is at {:.2} of it \
-         (limit {:.2})",
-        rates.len(),
+        "{}; the {} that could do as much {} {} GB/s, so {} at {:.2} of it (limit {limit:.2})",
+        rates_of(&rates, moves),
+        if count == 1 { "other rail".to_owned() } else { format!("median of the {count} others") },
+        verb(count, "does", "is"),
         rate(median),
-        slowest / median,
-        limits.imbalance_share,
+        if slow.len() == 1 { "it is" } else { "the slowest is" },
+        slowest.gb_per_s / median,
     );
     let by_rail: Map<String, Value> =
-        rates.iter().map(|(id, gb)| (name(*id).to_owned(), rounded(*gb).into())).collect();
+        group.iter().map(|rail| (name(rail.id).to_owned(), rounded(rail.gb_per_s).into())).collect();
     Some(
-        Finding::new("rail-imbalance", Severity::Warning, slow.iter().map(|(id, _)| name(*id)), message)
-            .with("slowest_gb_per_s", rounded(slowest))
+        Finding::new("rail-imbalance", Severity::Warning, slow.iter().map(|rail| name(rail.id)), message)
+            .with("slowest_gb_per_s", rounded(slowest.gb_per_s))
             .with("median_gb_per_s", rounded(median))
-            .with("share_of_median", rounded(slowest / median))
-            .with("limit_share_of_median", limits.imbalance_share)
+            .with("share_of_median", rounded(slowest.gb_per_s / median))
+            .with("limit_share_of_median", limit)
+            .with("could_gb_per_s", rounded(slowest.bound_gb_per_s))
             .with("rates_gb_per_s", by_rail)
             .with("direction", if op == LoadOp::Read { "read" } else { "write" })
             .advise(
@@ -115,8 +149,8 @@ fn judge(topology: &Topology, rates: &[(RailId, f64)], limits: &Limits, op: Load
     )
 }
 
-fn median(rates: &[(RailId, f64)]) -> Option<f64> {
-    let mut sorted: Vec<f64> = rates.iter().map(|(_, rate)| *rate).collect();
+fn median(rates: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut sorted: Vec<f64> = rates.collect();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;
     let median = if sorted.len().is_multiple_of(2) {
@@ -129,17 +163,21 @@ fn median(rates: &[(RailId, f64)]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Traffic, found, named, rail, two_sockets};
+    use super::super::testing::{Traffic, behind, found, hop, named, two_sockets};
     use super::RULE;
     use crate::rules::Finding;
-    use probes::model::Topology;
+    use probes::model::{Hop, Rail, Topology};
 
-    fn three() -> Topology {
-        two_sockets(["mlx5_0", "mlx5_1", "mlx5_2"].map(rail).into())
+    /// Rails in slots of their own.
+    fn rails(count: u8) -> Topology {
+        let at = |at| {
+            behind(&format!("mlx5_{at}"), vec![hop(&format!("0000:{:02x}:00.0", 0x41 + 2 * at), 32.0, 16)])
+        };
+        two_sockets((0..count).map(at).collect())
     }
 
     fn findings(rates: &[f64]) -> Vec<Finding> {
-        found(&RULE, &three(), &Traffic::loaded(rates))
+        found(&RULE, &rails(u8::try_from(rates.len()).unwrap()), &Traffic::loaded(rates))
     }
 
     #[test]
@@ -148,24 +186,84 @@ mod tests {
         assert_eq!(named(&found), ["rail-imbalance mlx5_2"]);
         assert_eq!(
             found[0].message,
-            "mlx5_2 reads 24.5 GB/s; the median of 3 rails that could do as much is 49.0 GB/s, so the \
-             slowest is at 0.50 of it (limit 0.85)"
+            "mlx5_2 reads 24.5 GB/s; the median of the 2 others that could do as much is 49.0 GB/s, so it is at 0.50 of \
+             it (limit 0.85)"
         );
         assert_eq!(found[0].evidence["share_of_median"], 0.5);
+    }
+
+    #[test]
+    fn a_slow_rail_does_not_soften_what_it_is_held_against() {
+        // with itself the median would be 44.0, and 39.0 be 0.89 of it
+        let found = findings(&[49.0, 39.0]);
+        assert_eq!(named(&found), ["rail-imbalance mlx5_1"]);
+        assert_eq!(
+            found[0].message,
+            "mlx5_1 reads 39.0 GB/s; the other rail that could do as much does 49.0 GB/s, so it is at 0.80 of it \
+             (limit 0.85)"
+        );
+        let half = findings(&[48.0, 48.0, 31.5, 31.5]);
+        assert_eq!(named(&half), ["rail-imbalance mlx5_2,mlx5_3"]);
+        assert!(
+            half[0].message.starts_with("mlx5_2 and mlx5_3 read 31.5 GB/s each, 63.0 together; "),
+            "{half:?}"
+        );
     }
 
     #[test]
     fn rails_close_to_each_other_are_fine() {
         assert_eq!(named(&findings(&[49.0, 49.0, 42.0])), Vec::<String>::new());
         assert_eq!(named(&findings(&[0.0, 0.0, 0.0])), Vec::<String>::new());
+        assert_eq!(named(&findings(&[24.5])), Vec::<String>::new());
+    }
+
+    /// Four rails, the last two below one uplink that carries 57.6 GB/s of payload.
+    fn below_one_uplink() -> Topology {
+        let mut topology = rails(4);
+        for rail in &mut topology.rails[2..] {
+            let uplink = Hop { upstream: Some("0000:15:01.0".into()), ..hop("0000:16:00.0", 32.0, 16) };
+            rail.pcie.as_mut().unwrap().hops.push(uplink);
+        }
+        topology
+    }
+
+    #[test]
+    fn rails_that_fill_one_uplink_between_them_have_what_is_theirs() {
+        let codes = |rates: &[f64]| named(&found(&RULE, &below_one_uplink(), &Traffic::loaded(rates)));
+        assert_eq!(codes(&[48.2, 48.2, 28.4, 28.4]), Vec::<String>::new());
+        assert_eq!(codes(&[48.2, 48.2, 26.0, 31.5]), Vec::<String>::new(), "within its share");
+        assert_eq!(
+            codes(&[48.2, 48.2, 10.0, 46.0]),
+            ["rail-imbalance mlx5_2"],
+            "the other has the most of it"
+        );
+        // the neighbour rests, so the uplink is no reason
+        assert_eq!(codes(&[48.2, 48.2, 28.4, 0.0]), ["rail-imbalance mlx5_2,mlx5_3"]);
+    }
+
+    #[test]
+    fn two_ways_to_one_port_have_half_of_it_each() {
+        let mut topology = rails(4);
+        for rail in &mut topology.rails[2..] {
+            rail.system_image_guid = Some("a".into());
+            rail.pcie.as_mut().unwrap().address = rail.pcie.as_ref().unwrap().hops[0].address.clone();
+        }
+        let codes = named(&found(&RULE, &topology, &Traffic::loaded(&[48.2, 48.2, 24.1, 24.1])));
+        assert_eq!(codes, Vec::<String>::new());
     }
 
     #[test]
     fn a_rail_with_another_ceiling_is_not_compared() {
-        let mut topology = three();
+        let mut topology = rails(3);
         topology.rails[2].line_gbit_per_s = Some(200.0);
         assert_eq!(
             named(&found(&RULE, &topology, &Traffic::loaded(&[49.0, 49.0, 24.5]))),
+            Vec::<String>::new()
+        );
+        let down = Rail { state: Some("DOWN".into()), ..rails(3).rails[2].clone() };
+        topology.rails[2] = down;
+        assert_eq!(
+            named(&found(&RULE, &topology, &Traffic::loaded(&[49.0, 49.0, 0.0]))),
             Vec::<String>::new()
         );
     }
@@ -173,21 +271,21 @@ mod tests {
     #[test]
     fn without_a_load_a_low_rate_proves_nothing() {
         let idle = Traffic { load: None, ..Traffic::loaded(&[49.0, 49.0, 0.0]) };
-        assert_eq!(named(&found(&RULE, &three(), &idle)), Vec::<String>::new());
+        assert_eq!(named(&found(&RULE, &rails(3), &idle)), Vec::<String>::new());
     }
 
     #[test]
     fn two_seconds_are_too_short_to_judge() {
         let short =
             Traffic { rx_gb_per_s: vec![vec![49.0, 49.0, 24.5]; 2], ..Traffic::loaded(&[49.0, 49.0, 24.5]) };
-        assert_eq!(named(&found(&RULE, &three(), &short)), Vec::<String>::new());
+        assert_eq!(named(&found(&RULE, &rails(3), &short)), Vec::<String>::new());
     }
 
     #[test]
     fn what_was_slow_more_than_a_minute_ago_is_said_to_be_over() {
         let mut rates = vec![vec![49.0, 49.0, 10.0]; 60];
         rates.extend(vec![vec![49.0, 49.0, 49.0]; 70]);
-        let found = found(&RULE, &three(), &Traffic { rx_gb_per_s: rates, ..Traffic::loaded(&[]) });
+        let found = found(&RULE, &rails(3), &Traffic { rx_gb_per_s: rates, ..Traffic::loaded(&[]) });
         assert_eq!(named(&found), ["rail-imbalance mlx5_2"]);
         assert!(found[0].message.ends_with("over the whole session, not in its last minute"), "{found:?}");
     }
@@ -196,6 +294,6 @@ mod tests {
     fn an_implausible_rail_does_not_move_the_median() {
         let found = findings(&[49.0, 89.4, 24.5]);
         assert_eq!(named(&found), ["rail-imbalance mlx5_2"]);
-        assert_eq!(found[0].evidence["median_gb_per_s"], 36.75);
+        assert_eq!(found[0].evidence["median_gb_per_s"], 49.0);
     }
 }

@@ -53,9 +53,33 @@ pub(crate) fn rate(gb_per_s: f64) -> String {
     if gb_per_s >= 0.1 || gb_per_s == 0.0 { format!("{gb_per_s:.1}") } else { format!("{gb_per_s:.4}") }
 }
 
+/// `mlx5_0 reads 24.5 GB/s`; several: `mlx5_0 and mlx5_1 read 24.4 to 24.6 GB/s each, 49.0 together`.
+pub(super) fn rates_of(rates: &[(&str, f64)], moves: &str) -> String {
+    let names = list(rates.iter().map(|(device, _)| *device));
+    let each = span(rates.iter().map(|(_, gb)| *gb));
+    if rates.len() == 1 {
+        return format!("{names} {moves} {each} GB/s");
+    }
+    let sum: f64 = rates.iter().map(|(_, gb)| gb).sum();
+    format!("{names} {moves} {each} GB/s each, {} together", rate(sum))
+}
+
+/// `48.2`, or `48.2 to 48.9` where the rates differ.
+pub(super) fn span(rates: impl Iterator<Item = f64> + Clone) -> String {
+    let least = rate(rates.clone().fold(f64::INFINITY, f64::min));
+    let most = rate(rates.fold(0.0, f64::max));
+    if least == most { least } else { format!("{least} to {most}") }
+}
+
+/// How many packets there are to one such event; `None` where there were more events than packets.
+pub(super) fn one_in(share: f64) -> Option<String> {
+    let packets = (1.0 / share).round();
+    (packets.is_finite() && packets >= 1.0).then(|| format!("1 in {packets:.0} packets"))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{devices, list, nodes, ports};
+    use super::{devices, list, nodes, one_in, ports, rates_of, span};
     use crate::rules::testing::rail;
     use probes::model::Rail;
 
@@ -64,6 +88,22 @@ mod tests {
         let rails = [rail("mlx4_0"), Rail { port: 2, ..rail("mlx4_0") }, rail("mlx5_0")];
         assert_eq!(ports(&rails.each_ref()), "mlx4_0 port 1, mlx4_0 port 2 and mlx5_0");
         assert_eq!(devices(&rails), ["mlx4_0", "mlx5_0"]);
+    }
+
+    #[test]
+    fn rates_that_are_alike_are_said_once_and_summed() {
+        assert_eq!(rates_of(&[("a", 24.5)], "reads"), "a reads 24.5 GB/s");
+        assert_eq!(
+            rates_of(&[("a", 24.5), ("b", 24.51)], "read"),
+            "a and b read 24.5 GB/s each, 49.0 together"
+        );
+        assert_eq!(
+            rates_of(&[("a", 10.0), ("b", 24.5)], "read"),
+            "a and b read 10.0 to 24.5 GB/s each, 34.5 together"
+        );
+        assert_eq!(span([24.5, 24.52].into_iter()), "24.5");
+        assert_eq!(span([24.5, 23.0].into_iter()), "23.0 to 24.5");
+        assert_eq!((one_in(1e-3).unwrap().as_str(), one_in(3.0)), ("1 in 1000 packets", None));
     }
 
     #[test]

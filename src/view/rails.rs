@@ -9,7 +9,7 @@ use super::figure::{self, Figure, Kind};
 use super::groups::{self, Group};
 use super::units::{memory, percent};
 use crate::app::{App, Focus};
-use crate::ceilings::{Ceilings, together_gb_per_s};
+use crate::ceilings::{Bound, Ceilings, together_gb_per_s};
 use crate::rules::Severity;
 use crate::timeline::HostTimeline;
 pub use legs::rates as leg_rates;
@@ -185,8 +185,12 @@ impl<'a> Rails<'a> {
             }
         }
         let ceilings = self.ceilings[id.0];
-        if let (Some(lowest), true) = (ceilings.lowest(), self.columns.ceiling > 0) {
-            let word = if ceilings.line == Some(lowest) { "wire" } else { "PCIe" };
+        if let (Some((lowest, bound)), true) = (ceilings.lowest_bound(), self.columns.ceiling > 0) {
+            let word = match bound {
+                Bound::Line => "wire",
+                Bound::Pcie => "PCIe",
+                Bound::ReadWindow => "READ",
+            };
             let text = format!("{:>5} {word}", self.app.unit().text(lowest));
             let room = usize::from(self.columns.ceiling);
             buffer.set_stringn(ceiling, row.y, text, room, theme.dim());

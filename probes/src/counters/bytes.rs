@@ -16,8 +16,10 @@ pub(super) struct Direction {
 }
 
 impl Direction {
-    fn new(folder: &str, names: &[&str], unit: Unit) -> Self {
-        let files = names.iter().map(|name| CountFile::new(format!("{folder}/{name}"))).collect();
+    /// The files that the driver has: one without IPv6 counts no octets of it.
+    fn new(root: &Root, folder: &str, names: &[&str], unit: Unit) -> Self {
+        let paths = names.iter().map(|name| format!("{folder}/{name}"));
+        let files = paths.filter(|path| root.exists(path)).map(CountFile::new).collect();
         Self { files, unit }
     }
 
@@ -56,8 +58,8 @@ pub(super) struct ByteFiles {
 impl ByteFiles {
     /// The files of a place, if one of its directions can be read.
     fn at(root: &Root, place: &Place, folder: &str) -> Option<Self> {
-        let mut rx = Direction::new(folder, place.rx, place.unit);
-        let mut tx = Direction::new(folder, place.tx, place.unit);
+        let mut rx = Direction::new(root, folder, place.rx, place.unit);
+        let mut tx = Direction::new(root, folder, place.tx, place.unit);
         let (received, sent) = (rx.count(root), tx.count(root));
         if received.is_none() && sent.is_none() {
             return None;

@@ -107,7 +107,7 @@ fn drivers_that_count_bytes_themselves_are_not_multiplied() {
 }
 
 #[test]
-fn octets_of_both_ip_versions_add_up_and_a_missing_part_is_unknown() {
+fn octets_of_both_ip_versions_add_up_and_a_part_that_goes_missing_is_unknown() {
     // irdma keeps them at the device, not at the port
     let hw = "sys/class/infiniband/irdma0/hw_counters";
     let tree = Tree::new(&[
@@ -122,6 +122,16 @@ fn octets_of_both_ip_versions_add_up_and_a_missing_part_is_unknown() {
     assert_eq!((frame.rx_bytes, frame.tx_bytes), (Some(120), Some(7)));
     std::fs::remove_file(tree.dir.path().join(hw).join("ip6InOctets")).unwrap();
     assert_eq!(everything(&mut sampler, &tree.root).rx_bytes, None);
+}
+
+#[test]
+fn octets_of_the_one_ip_version_that_a_driver_counts_are_all_there_is() {
+    let hw = "sys/class/infiniband/irdma0/hw_counters";
+    let tree = Tree::new(&[(&format!("{hw}/ip4InOctets"), "100"), (&format!("{hw}/ip4OutOctets"), "3")]);
+    let mut topology = topology(Rail { device: "irdma0".into(), ..Rail::default() });
+    let mut sampler = Sampler::open(&tree.root, &mut topology);
+    let frame = everything(&mut sampler, &tree.root);
+    assert_eq!((frame.rx_bytes, frame.tx_bytes), (Some(100), Some(3)));
 }
 
 #[test]

@@ -261,19 +261,27 @@ fn of_perf(perf: &PerfRow) -> Vec<String> {
         perf.migrations.map(|migrations| format!("{migrations} migrations")),
     ];
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (counter, why) in &perf.unavailable {
+    // that a load is simulated is said of all of it; its threads do nothing that could be counted
+    for (counter, why) in perf.unavailable.iter().filter(|(_, why)| *why != "simulated") {
         reasons.entry(why).or_default().push(counter);
     }
+    let in_words =
+        |counters: &[&str]| counters.iter().map(|name| counter_in_words(name)).collect::<Vec<_>>().join(", ");
     let reasons = reasons.iter().map(|(why, counters)| match of_cpu_alone(counters) {
         (others, true) => {
-            format!("no {} ({why})", [&["counters of the CPU"], &others[..]].concat().join(", "))
+            format!("no {} ({why})", in_words(&[&["counters of the CPU"], &others[..]].concat()))
         }
         _ if counters.iter().any(|counter| perf.of_cpu(counter).is_some()) => {
-            format!("{} {why}", counters.join(", "))
+            format!("{} {why}", in_words(counters))
         }
-        _ => format!("no {} ({why})", counters.join(", ")),
+        _ => format!("no {} ({why})", in_words(counters)),
     });
     counted.into_iter().flatten().chain(reasons).collect()
+}
+
+/// `context switches` of `context_switches`, which is its key.
+fn counter_in_words(name: &str) -> String {
+    if name == "on_cpu_ns" { "time on the CPU".to_owned() } else { name.replace('_', " ") }
 }
 
 /// The counters that are not the CPU's, and whether all of the CPU's are among those given.

@@ -54,7 +54,7 @@ mod tests {
         let found = with(vec![user(9, Some(1))]);
         assert!(
             found.message.ends_with(
-                "could carry 50.0 GB/s together; ib_read_bw (PID 9) has one queue pair there, and a queue pair keeps to one leg"
+                "could carry 49.7 GB/s together; ib_read_bw (PID 9) has one queue pair there, and a queue pair keeps to one leg"
             ),
             "{}",
             found.message

@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 
 pub(super) fn of(case: &Case<'_>) -> String {
     let (user, node) = (case.user, case.node);
-    if user.ours {
-        return format!("start the load again with `--place local` (node {node} for these rails)");
+    let data_of_gpu = user.gpu.as_ref().filter(|_| !user.ours || case.cpu_nodes.is_empty());
+    if user.ours && data_of_gpu.is_none() {
+        return of_our_load(user.place.as_deref(), node);
     }
-    if let Some(gpu) = &user.gpu {
+    if let Some(gpu) = data_of_gpu {
         return near_rails(case, &format!("data for {gpu} belong on rails of its own node: "))
             .unwrap_or_else(|| format!("no rail is on the node of {gpu}; no binding changes that"));
     }
@@ -43,6 +44,18 @@ pub(super) fn of(case: &Case<'_>) -> String {
                       only its threads does not mend it)"
         ),
     }
+}
+
+/// Our own load goes where it is told; one that was told `local` and is elsewhere was kept from there.
+fn of_our_load(place: Option<&str>, node: u32) -> String {
+    if place == Some("local") {
+        return format!(
+            "it was placed `local` and is elsewhere all the same, so something moved it or kept it from node {node}: see \
+             what it may use (`grep allowed_list /proc/PID/status` while it runs), then ask for the node outright: \
+             `--place cpu:{node},mem:{node}`"
+        );
+    }
+    format!("start the load again with `--place local` (node {node} for these rails)")
 }
 
 /// Whether where its memory lies was looked at, and there was enough of it to tell.

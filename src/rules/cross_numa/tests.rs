@@ -201,9 +201,15 @@ fn our_own_threads_are_judged_one_by_one() {
         ..described(LoadOp::Read)
     };
     let itself = Process { source: ProcessSource::OurLoad, ..process(1, "mlx5_0", "4-7") };
-    let traffic =
-        Traffic { load: Some(load), processes: Some(vec![itself]), ..Traffic::loaded(&[1.0, 1.0, 1.0]) };
-    let found = found(&RULE, &machine(), &traffic);
+    let placed = |place: Option<&str>| {
+        let load = Some(Load { place: place.map(str::to_owned), ..load.clone() });
+        let processes = Some(vec![itself.clone()]);
+        found(&RULE, &machine(), &Traffic { load, processes, ..Traffic::loaded(&[1.0, 1.0, 1.0]) })
+    };
+    let found = placed(Some("0-7"));
     assert_eq!(named(&found), ["cross-numa mlx5_1"]);
     assert_eq!(found[0].advice, "start the load again with `--place local` (node 0 for these rails)");
+    let advice = &placed(Some("local"))[0].advice;
+    assert!(advice.starts_with("it was placed `local` and is elsewhere all the same"), "{advice}");
+    assert!(!advice.contains("--place local"), "{advice}");
 }

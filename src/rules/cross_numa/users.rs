@@ -18,6 +18,8 @@ pub(in crate::rules) struct User {
     pub ours: bool,
     /// GPU that the data go to.
     pub gpu: Option<String>,
+    /// Placement as our own load asked for it: `local`, a CPU list.
+    pub place: Option<String>,
     cpus: Option<CpuSet>,
     mappings: Option<BTreeMap<u32, u64>>,
     buffer_node: Option<u32>,
@@ -131,7 +133,14 @@ fn ours(topology: &Topology, load: &Load) -> Option<User> {
         .collect();
     let rails = workers.iter().map(|(rail, _)| *rail).collect();
     let gpu = gpu_of(load);
-    (!workers.is_empty()).then(|| User { ours: true, rails, workers, gpu, ..User::default() })
+    (!workers.is_empty()).then(|| User {
+        ours: true,
+        rails,
+        workers,
+        gpu,
+        place: load.place.clone(),
+        ..User::default()
+    })
 }
 
 /// The GPU that a load's data go to.

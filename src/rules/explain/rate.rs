@@ -6,10 +6,11 @@ pub(super) const CODES: &[Explanation] = &[
     Explanation {
         code: "rail-imbalance",
         severity: "warning",
-        means: "Under load one rail is far below the others that could do as much.",
-        fires: "Slowest rail / median of the rails with the same lowest ceiling (within 2 %) is below {imbalance-share}, over \
-                at least {hold-s} while watching.",
-        silent: "Without a load, and for rails whose ceiling is not known.",
+        means: "Under load one rail is far below the others that could do as much. It tells that, and not why.",
+        fires: "A rail / median of the other rails that could do the same (within 2 %) is below {imbalance-share}, over at \
+                least {hold-s} while watching. What a rail could do is its lowest ceiling, or its fair share of a PCIe link \
+                or port that it shares with rails that move something too.",
+        silent: "Without a load, for rails whose ceiling is not known, and for one that has its fair share of what it shares.",
         mend: "See what else is found on the rail (legs, PCIe, placement); load it alone: `railscope load PEER --rails DEVICE`.",
         source: "arithmetic",
     },
@@ -17,10 +18,12 @@ pub(super) const CODES: &[Explanation] = &[
         code: "slow-unexplained",
         severity: "warning",
         means: "The rail is far below what it could do, and nothing that was found says why.",
-        fires: "The mean in the load's direction is below {far-below-share} of the rail's lowest ceiling under load, and no \
-                finding on the rail is a reason.",
+        fires: "The mean in the load's direction is below {far-below-share} of the rail's lowest ceiling under load (or of its \
+                fair share of what it shares with other rails), and no finding on the rail is a reason. That it is slower \
+                than others is none.",
         silent: "For software devices, ports that are not ACTIVE, and loads that keep too little outstanding to tell.",
-        mend: "Try one thing at a time: other rail of the peer, more queue pairs, larger messages, one leg, the other node.",
+        mend: "`railscope diagnose PEER` loads each rail alone and all together: what is fast alone shares something. By \
+               hand one thing at a time: other rail of the peer, more queue pairs, larger messages, one leg, the other node.",
         source: "arithmetic",
     },
     Explanation {

@@ -56,9 +56,10 @@ bench-paced:  ## measured against known rates, eight rails at once: make bench-p
 	.ci/dist
 	benches/paced target/dist/railscope $(STANDIN)
 
-bench-draw:  ## times one picture of 8 and of 64 rails
+bench-draw:  ## times pictures of 8 and of 64 rails, from a key to its picture, and the CPU of the whole program
 	@.ci/packages build
 	.ci/env cargo bench --locked --bench draw
+	.ci/env cargo bench --locked --bench screen
 
 bench-sessions:  ## measures a recording of a day: bytes per rail and sample, a full read, a seek, memory (some minutes)
 	@.ci/packages build

@@ -1,4 +1,5 @@
-//! What one picture costs: sixty-four rails with a minute of frames at ten a second. Two milliseconds are the limit.
+//! What one picture costs: every view of eight and of sixty-four rails with a minute of frames at ten a second. Two
+//! milliseconds are the limit, and an hour of pictures must not take more memory than the first.
 
 use probes::model::{Frame, LinkLayer, Rail, RailFrame, Session, Topology};
 use railscope::app::{App, How, Msg, View};
@@ -9,6 +10,42 @@ use std::sync::Arc;
 
 fn main() {
     divan::main();
+    if std::env::args().any(|arg| arg == "--bench") {
+        memory_of_an_hour();
+    }
+}
+
+/// Ten pictures a second.
+const PICTURES_AN_HOUR: u32 = 36_000;
+/// What an allocator may keep to itself.
+const MOST_GROWTH_KIB: u64 = 1024;
+
+/// Draws an hour of pictures, every view in turn, and holds the memory after it against that before.
+fn memory_of_an_hour() {
+    let mut apps: Vec<App> = View::ALL.into_iter().map(|view| app(64).at_view(view)).collect();
+    let mut terminal = Terminal::new(TestBackend::new(200, 60)).expect("a test backend cannot fail");
+    let mut draw = |count: u32| {
+        for at in 0..count as usize {
+            let place = at % apps.len();
+            let app = &mut apps[place];
+            terminal.draw(|frame| _ = view::draw(app, frame)).expect("a test backend cannot fail");
+        }
+    };
+    draw(PICTURES_AN_HOUR / 100);
+    let before_kib = resident_kib();
+    draw(PICTURES_AN_HOUR);
+    let grown_kib = resident_kib().saturating_sub(before_kib);
+    println!(
+        "memory: {PICTURES_AN_HOUR} pictures of 64 rails, {before_kib} KiB before, {grown_kib} KiB more after"
+    );
+    assert!(grown_kib <= MOST_GROWTH_KIB, "it grows by the picture");
+}
+
+/// Resident memory. Source: proc(5), `/proc/PID/status`, `VmRSS`.
+fn resident_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it is there");
+    line.trim().trim_end_matches(" kB").trim().parse().expect("a number")
 }
 
 fn app(rails: usize) -> App {
@@ -57,8 +94,17 @@ fn draw(bencher: divan::Bencher, (rails, width, height): (usize, u16, u16)) {
 }
 
 #[divan::bench(args = View::ALL)]
+fn draw_view_of_8_rails(bencher: divan::Bencher, view: View) {
+    draw_view(bencher, view, 8);
+}
+
+#[divan::bench(args = View::ALL)]
 fn draw_view_of_64_rails(bencher: divan::Bencher, view: View) {
-    let app = app(64).at_view(view);
+    draw_view(bencher, view, 64);
+}
+
+fn draw_view(bencher: divan::Bencher, view: View, rails: usize) {
+    let app = app(rails).at_view(view);
     let mut terminal = Terminal::new(TestBackend::new(200, 60)).expect("a test backend cannot fail");
     bencher.bench_local(|| {
         terminal.draw(|frame| _ = view::draw(&app, frame)).expect("a test backend cannot fail");

@@ -16,6 +16,7 @@ mod recalled;
 mod selection;
 mod sessions;
 mod shown;
+mod steering;
 mod sweeping;
 mod view;
 
@@ -28,6 +29,7 @@ pub use msg::{Command, Ending, Msg, Seek, Sought};
 pub use prompt::{Prompt, Question};
 pub use selection::{Focus, Selection};
 pub use sessions::{Choice, Entry, Known, Sessions, State, Summary, SweepSummary};
+pub use steering::FORMS_OF_RATE;
 pub use sweeping::{Progressed, Stage, Sweeping, Wish};
 pub use view::View;
 
@@ -87,6 +89,7 @@ pub struct App {
     is_stepping: bool,
     /// What the recording could not keep, as it was asked last.
     recording_trouble: Option<String>,
+    steering: steering::Steering,
 }
 
 impl App {
@@ -119,6 +122,7 @@ impl App {
             ending: None,
             is_stepping: false,
             recording_trouble: None,
+            steering: steering::Steering::default(),
         }
     }
 
@@ -218,9 +222,10 @@ impl App {
     fn answer(&mut self) -> Command {
         let Some(prompt) = self.prompt.take() else { return Command::None };
         let done = match prompt.question {
-            Question::Time if prompt.text.trim().is_empty() => Ok(Command::DrawNow),
+            Question::Time | Question::Rate if prompt.text.trim().is_empty() => Ok(Command::DrawNow),
             Question::Time => self.go_to_typed(&prompt.text),
             Question::Mark => Ok(self.mark(&prompt.text)),
+            Question::Rate => self.hold_to_typed(&prompt.text),
         };
         done.unwrap_or_else(|refusal| {
             self.prompt = Some(Prompt { refusal: Some(refusal), ..prompt });
@@ -268,6 +273,8 @@ impl App {
                 self.help = Help::Closed;
                 self.prompt = Some(Prompt::new(Question::Mark));
             }
+            Action::HoldLoad | Action::Rate => return self.steer(action),
+            Action::Faster | Action::Slower if !self.how.mode.is_past() => return self.steer(action),
             Action::Pause
             | Action::StepBack
             | Action::StepOn

@@ -24,6 +24,7 @@ mod stepped;
 mod stop;
 #[cfg(test)]
 mod tests;
+mod throttle;
 mod until;
 mod writer;
 
@@ -42,6 +43,8 @@ pub use replay::{Condition, Replay, Sought};
 pub use seek::Seekable;
 pub use stepped::Stepped;
 pub use stop::Stop;
+pub(crate) use throttle::AsItIs;
+pub use throttle::{Rate, Throttle};
 pub use until::Until;
 
 use probes::model::{Frame, Session};

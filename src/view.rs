@@ -109,6 +109,11 @@ pub fn position_of(topology: &Topology, device: &str) -> Option<usize> {
 /// The command beside what is selected, to be copied; `None` where there is none.
 #[must_use]
 pub fn command_beside(app: &App) -> Option<String> {
+    if app.view() == View::Load
+        && let Some(line) = load_page::command(app)
+    {
+        return Some(line);
+    }
     let advice = match app.view() {
         View::Placement => placement::advice(app)?,
         View::Home | View::Topology | View::Rail | View::Load => findings::advice(app)?,

@@ -80,6 +80,10 @@ pub trait LoadTransport: Send {
     /// The rail is done for: its queue pairs are in error, or the device is gone. The engine stops
     /// this rail alone.
     fn pump(&mut self) -> Result<Pumped, LoadError>;
+
+    /// Moves no more than this from now on, 10^9 bytes a second; 0 moves nothing, `None` as much as goes. One that cannot
+    /// goes on as it was.
+    fn hold_to(&mut self, _gb_per_s: Option<f64>) {}
 }
 
 /// Why a rail's load could not start, or stopped.

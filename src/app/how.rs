@@ -1,7 +1,7 @@
 //! How a session is looked at.
 
 use crate::rules::{self, Finding, Limits};
-use crate::session::{Marks, RecordingStatus, Stop};
+use crate::session::{Marks, RecordingStatus, Stop, Throttle};
 use crate::settings::Screen;
 use crate::timeline::Timeline;
 use std::sync::Arc;
@@ -57,6 +57,8 @@ pub struct How {
     pub stop: Stop,
     /// Sets marks on the session, which its frames and its recording then carry; a replay takes none.
     pub marks: Marks,
+    /// Changes the rate of the load while it runs; `None` where there is none, or it cannot be changed.
+    pub throttle: Option<Throttle>,
     /// Keys, colours and unit.
     pub screen: Screen,
 }

@@ -48,11 +48,15 @@ pub enum Action {
     Other,
     /// List the sessions of the folder that this one is in.
     Sessions,
+    /// Let the load post nothing, or go on.
+    HoldLoad,
+    /// Ask for the rate that the load is to be held to.
+    Rate,
     /// Copy the command beside what is selected.
     Copy,
-    /// Replay twice as fast.
+    /// Replay twice as fast; on the Load view of a load that goes on: raise its rate cap.
     Faster,
-    /// Replay half as fast.
+    /// Replay half as fast; on the Load view of a load that goes on: lower its rate cap.
     Slower,
     /// One frame back, held there.
     StepBack,
@@ -157,8 +161,10 @@ pub const BINDINGS: &[Binding] = &[
     binding(Action::NextEvent, "next-event", &[letter('e')], "to the next event", None),
     binding(Action::PreviousEvent, "previous-event", &[letter('E')], "to the event before", None),
     binding(Action::Mark, "mark", &[letter('m')], "set a mark, with a text", None),
-    binding(Action::Faster, "faster", &[letter('+'), letter('=')], "replay twice as fast", None),
-    binding(Action::Slower, "slower", &[letter('-')], "replay half as fast", None),
+    binding(Action::Faster, "faster", &[letter('+'), letter('=')], "replay faster; load: more", None),
+    binding(Action::Slower, "slower", &[letter('-')], "replay slower; load: less", None),
+    binding(Action::HoldLoad, "hold-load", &[letter('X')], "hold the load, let it go", None),
+    binding(Action::Rate, "rate", &[letter('R')], "type the load's rate cap", None),
     binding(Action::Sessions, "sessions", &[letter('b')], "sessions of this folder", None),
     binding(Action::Units, "units", &[letter('u')], "GB/s, Gb/s, GiB/s", Some("units")),
     binding(Action::Heat, "heat", &[letter('z')], "rates over the session", None),

@@ -12,6 +12,8 @@ pub enum Question {
     Time,
     /// What is to be said of this moment.
     Mark,
+    /// The rate that the load is to be held to.
+    Rate,
 }
 
 /// A text that is being typed.

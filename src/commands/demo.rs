@@ -2,7 +2,7 @@
 
 use super::watch;
 use crate::cli::DemoArgs;
-use crate::session::{DEFAULT_EVERY, Stop, only};
+use crate::session::{DEFAULT_EVERY, Stop, Throttle, only};
 use crate::sim::{Pace, Simulated};
 use crate::tui::{How, Mode};
 use anyhow::ensure;
@@ -29,8 +29,9 @@ pub fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
     } else {
         (Pace::AsFastAsPossible, Some(time.unwrap_or(USUAL_TIME)))
     };
-    let stop = Stop::new();
-    let source = Simulated::new(&args.scenario, args.seed, every, pace, time)?.stopped_by(stop.clone());
+    let (stop, throttle) = (Stop::new(), Throttle::new());
+    let source = Simulated::new(&args.scenario, args.seed, every, pace, time)?;
+    let source = source.stopped_by(stop.clone()).held_by(throttle.clone());
     let source = only(source, common.overlay.rails.as_deref())?;
-    watch::run(source, &common, How { mode: Mode::Demo, stop, ..How::default() })
+    watch::run(source, &common, How { mode: Mode::Demo, stop, throttle: Some(throttle), ..How::default() })
 }

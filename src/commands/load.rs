@@ -7,7 +7,7 @@ use crate::cli::{Carrier, LoadArgs};
 use crate::peer::client::{Connected, connect};
 use crate::peer::{Door, End, Ended, perftest, request};
 use crate::printable::tell;
-use crate::session::{self, Both, DEFAULT_EVERY, FrameSource, Gentle, Live, Stop};
+use crate::session::{self, Both, DEFAULT_EVERY, FrameSource, Gentle, Live, Stop, Throttle};
 use crate::settings::FailOn;
 use crate::sim::{Pace, Setup, Simulated};
 use crate::tui::{How, Mode};
@@ -51,6 +51,7 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let sought = seeking::seek(&root, &end, &target, &params)?;
     let labels = seeking::labels(&sought);
     let params = Params { labels, ..params };
+    let can_be_held = params.can_be_held();
     let mut connected = connect(end, target, params, Arc::new(move |line: &str| say.say(line)))?;
     for line in introduction(&connected)
         .into_iter()
@@ -67,7 +68,8 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let every = common.overlay.every.map_or(DEFAULT_EVERY, |period| period.0);
     let load = connected.take_load().context("a load can be watched once")?;
     let stop = Stop::new();
-    let live = Live::new(root, topology, every, None, Some(load), stop.clone());
+    let throttle = Throttle::new();
+    let live = Live::new(root, topology, every, None, Some(load), stop.clone()).held_by(throttle.clone());
     let began = live.began();
     let (source, strained) = gentle(Box::new(live), &stop, args.gentle);
     let sight = connected.agreed.sight.clone();
@@ -96,7 +98,8 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
             Ended::Here => Some("stopped before anything was measured".to_owned()),
         }
     };
-    let how = How { title, mode: Mode::Load, stop, ..How::default() };
+    let throttle = can_be_held.then_some(throttle);
+    let how = How { title, mode: Mode::Load, stop, throttle, ..How::default() };
     let code = watch::run_until(source, &common, how, end);
     if let Some(line) = sums.line() {
         tell(line);
@@ -213,8 +216,9 @@ fn simulated(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let every = common.overlay.every.map_or(DEFAULT_EVERY, |period| period.0);
     let stop = Stop::new();
     let source = Simulated::with(topology, &Setup::of(&params, time), 1, every, pace)?;
-    let source = Box::new(source.stopped_by(stop.clone()));
-    watch::run(source, &common, How { mode: Mode::Load, stop, ..How::default() })
+    let throttle = Throttle::new();
+    let source = Box::new(source.stopped_by(stop.clone()).held_by(throttle.clone()));
+    watch::run(source, &common, How { mode: Mode::Load, stop, throttle: Some(throttle), ..How::default() })
 }
 
 /// The source, which `--gentle` may end before its time, and why it did.

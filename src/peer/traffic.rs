@@ -112,6 +112,10 @@ impl RunningLoad for Controlled {
         self.traffic.stop();
     }
 
+    fn hold_to(&self, gb_per_s: Option<f64>) -> bool {
+        self.traffic.hold_to(gb_per_s)
+    }
+
     fn failures(&self) -> Vec<String> {
         self.traffic.failures()
     }

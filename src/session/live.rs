@@ -2,10 +2,11 @@
 
 use super::open::{header, nanoseconds};
 use super::second_look::SecondLook;
+use super::throttle::{AsItIs, Throttle};
 use super::{FrameSource, SourceError, Stop};
 use probes::counters::Sampler;
 use probes::load::RunningLoad;
-use probes::model::{Frame, Session, Topology};
+use probes::model::{Frame, Load, Session, Topology};
 use probes::processes::Watcher;
 use probes::root::Root;
 use probes::survey::Again;
@@ -38,6 +39,8 @@ pub struct Live {
     last_due: Option<Duration>,
     last_full: Option<Duration>,
     load: Option<Box<dyn RunningLoad>>,
+    throttle: Throttle,
+    as_it_is: AsItIs,
     /// Looks whether the host is still what it was.
     second_look: Option<SecondLook>,
     is_over: bool,
@@ -73,10 +76,19 @@ impl Live {
             last_due: None,
             last_full: None,
             load,
+            throttle: Throttle::new(),
+            as_it_is: AsItIs::default(),
             second_look,
             is_over: false,
             stop,
         }
+    }
+
+    /// The same with a load whose rate is changed by this.
+    #[must_use]
+    pub fn held_by(mut self, throttle: Throttle) -> Self {
+        self.throttle = throttle;
+        self
     }
 
     /// When the session began: the times of its frames count from here.
@@ -149,7 +161,19 @@ impl Live {
         elapsed || is_last || self.is_over
     }
 
+    /// The load as it is by now, after what was asked of it.
+    fn load_now(&mut self) -> Option<Arc<Load>> {
+        let load = self.load.as_ref()?;
+        if let Some(rate) = self.throttle.take()
+            && load.hold_to(rate.gb_per_s)
+        {
+            self.as_it_is.change(rate);
+        }
+        Some(self.as_it_is.of(load.load()))
+    }
+
     fn sample(&mut self, due: Duration) -> Frame {
+        let load = self.load_now();
         let workers = self.load.as_ref().map(|load| load.workers()).unwrap_or_default();
         self.is_over |= self.load.as_ref().is_some_and(|load| load.is_over());
         // after that, so that the last sample of a load has all of them
@@ -176,7 +200,7 @@ impl Live {
             at_ns: nanoseconds((before + after) / 2),
             rails,
             processes,
-            load: self.load.as_ref().map(|load| load.load()),
+            load,
             workers,
             peer: self.load.as_ref().and_then(|load| load.peer()),
             failures,

@@ -8,7 +8,7 @@ use super::scenario::Scenario;
 use super::setup::Setup;
 use super::transport::{Nic, NicLeg, SimTransport};
 use super::world::{Counter, Grows, Hides, World};
-use crate::session::{FrameSource, SourceError, Stop, nanoseconds};
+use crate::session::{AsItIs, FrameSource, SourceError, Stop, Throttle, nanoseconds};
 use anyhow::ensure;
 use probes::load::{Counts, LoadTransport};
 use probes::model::{
@@ -47,6 +47,8 @@ pub struct Simulated {
     last_ns: u64,
     next_full_ns: u64,
     stop: Stop,
+    throttle: Throttle,
+    as_it_is: AsItIs,
 }
 
 #[derive(Debug)]
@@ -71,6 +73,9 @@ struct SimRail {
 /// One thread of a rail: what it did, and what the NIC moved for it.
 #[derive(Debug)]
 struct SimUnit {
+    /// Where the most that it moves is changed, and its part of what its rail moves.
+    most: Arc<AtomicU64>,
+    part: f64,
     nic: Arc<Nic>,
     counts: Arc<Counts>,
 }
@@ -138,6 +143,8 @@ impl Simulated {
             last_ns: 0,
             next_full_ns: 0,
             stop: Stop::new(),
+            throttle: Throttle::new(),
+            as_it_is: AsItIs::default(),
             session: Arc::new(Session {
                 generated_by: crate::GENERATED_BY.into(),
                 // the wall clock would make equal seeds give different sessions
@@ -159,6 +166,23 @@ impl Simulated {
         self
     }
 
+    /// Lets the rate of its load be changed by `throttle`.
+    #[must_use]
+    pub fn held_by(mut self, throttle: Throttle) -> Self {
+        self.throttle = throttle;
+        self
+    }
+
+    /// Does what was asked of the load.
+    fn hold(&mut self) {
+        let Some(rate) = self.throttle.take() else { return };
+        self.as_it_is.change(rate);
+        for unit in self.rails.iter().flat_map(|rail| &rail.units) {
+            let most = rate.gb_per_s.map_or(f64::INFINITY, |rate| rate * unit.part);
+            unit.most.store(most.to_bits(), Ordering::Relaxed);
+        }
+    }
+
     fn start(&mut self, world: &World, setup: &Setup, seed: u64) -> std::io::Result<()> {
         let able = world.able();
         let rates = rates_gb_per_s(world, setup, &able);
@@ -168,6 +192,7 @@ impl Simulated {
             let of_threads = position.map_or(&[][..], |position| &rates.loaded[position]);
             let mut before_bytes = None;
             let mut units = Vec::new();
+            let of_rail: f64 = of_threads.iter().flatten().sum();
             for (worker, rates) in (0..).zip(of_threads.iter().cloned()) {
                 let nic = Arc::new(Nic { legs: rates.iter().map(|_| NicLeg::default()).collect() });
                 let counts = Arc::new(Counts::default());
@@ -177,8 +202,10 @@ impl Simulated {
                 before_bytes.get_or_insert_with(|| [noise.next() >> 17, noise.next() >> 20]);
                 let transport =
                     SimTransport::new(self.clock.clone(), nic.clone(), rates, setup.size_bytes, noise);
+                let part = if of_rail > 0.0 { transport.rate_gb_per_s() / of_rail } else { 0.0 };
+                let most = transport.most();
                 self.drive(&rail.device, nanoseconds(setup.warmup), transport, &counts)?;
-                units.push(SimUnit { nic, counts });
+                units.push(SimUnit { most, part, nic, counts });
             }
             let unseen = &world.unseen[at];
             self.rails.push(SimRail {
@@ -241,7 +268,7 @@ impl Simulated {
             rails: self.rails.iter().map(|rail| rail.frame(at_ns, is_full)).collect(),
             // looked up once: nobody but the load is on a simulated node
             processes: (seq == 0).then(Arc::default),
-            load: Some(self.load.clone()),
+            load: Some(self.as_it_is.of(self.load.clone())),
             workers: self
                 .rails
                 .iter()
@@ -268,6 +295,7 @@ impl FrameSource for Simulated {
                 return Ok(None);
             }
         }
+        self.hold();
         if !self.clock.advance(at_ns) {
             return Err(SourceError::Live("a thread of the simulator ended before the session did".into()));
         }

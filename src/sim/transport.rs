@@ -37,6 +37,8 @@ pub(super) struct SimTransport {
     /// Payload rate of each leg with nothing lost, GB/s.
     rates_gb_per_s: Vec<f64>,
     size_bytes: u64,
+    /// Most that it moves, GB/s: the bits of a number, which is changed from outside. Infinite: as much as goes.
+    most: Arc<AtomicU64>,
     now_ns: u64,
     noise: Noise,
     /// The slow part of the noise, -1 to 1.
@@ -55,7 +57,35 @@ impl SimTransport {
         noise: Noise,
     ) -> Self {
         let rests = vec![0.0; rates_gb_per_s.len()];
-        Self { clock, nic, rates_gb_per_s, size_bytes, now_ns: 0, noise, drift: 0.0, rests, completed: 0 }
+        let most = Arc::new(AtomicU64::new(f64::INFINITY.to_bits()));
+        Self {
+            clock,
+            nic,
+            rates_gb_per_s,
+            size_bytes,
+            most,
+            now_ns: 0,
+            noise,
+            drift: 0.0,
+            rests,
+            completed: 0,
+        }
+    }
+
+    /// What it moves with nothing lost and nothing held, GB/s.
+    pub(super) fn rate_gb_per_s(&self) -> f64 {
+        self.rates_gb_per_s.iter().sum()
+    }
+
+    /// Where the most that it moves is changed.
+    pub(super) fn most(&self) -> Arc<AtomicU64> {
+        self.most.clone()
+    }
+
+    /// Share of its rate that it is held to; 1 where it is not.
+    fn held(&self) -> f64 {
+        let most = f64::from_bits(self.most.load(Ordering::Relaxed));
+        if most.is_finite() { (most / (MEAN_SHARE * self.rate_gb_per_s())).clamp(0.0, 1.0) } else { 1.0 }
     }
 
     /// Where in virtual time the rail is.
@@ -79,12 +109,13 @@ impl LoadTransport for SimTransport {
         }
         self.now_ns += ns;
         let share = self.share();
+        let held = self.held();
         let mut arrived = 0;
         let legs = self.nic.legs.len() as u64;
         for ((leg, rate), rest) in self.nic.legs.iter().zip(&self.rates_gb_per_s).zip(&mut self.rests) {
             let share = share + FAST_SHARE * self.noise.around_zero();
             // GB/s are bytes per nanosecond
-            let bytes = rate * share * ns as f64 + *rest;
+            let bytes = rate * share * held * ns as f64 + *rest;
             *rest = bytes.fract();
             #[expect(
                 clippy::cast_possible_truncation,
@@ -121,6 +152,31 @@ mod tests {
     use probes::load::{LoadTransport, Pumped};
     use std::sync::Arc;
     use std::sync::atomic::Ordering;
+
+    #[test]
+    fn a_rail_is_held_and_let_go_while_it_moves() {
+        let clock = Arc::new(Clock::new(1));
+        let nic = Arc::new(Nic { legs: vec![NicLeg::default()] });
+        let mut rail = SimTransport::new(clock.clone(), nic, vec![49.0], 65536, Noise::new(1, 1));
+        let most = rail.most();
+        clock.leave(0);
+        let mut moved_in_a_second = |most_gb_per_s: f64, second: u64| {
+            most.store(most_gb_per_s.to_bits(), Ordering::Relaxed);
+            clock.advance(second * 1_000_000_000);
+            let mut bytes = 0;
+            while rail.now_ns() < second * 1_000_000_000 {
+                bytes += rail.pump().unwrap().bytes;
+            }
+            bytes as f64 / 1e9
+        };
+        let gb = [f64::INFINITY, 10.0, 0.0, 80.0]
+            .into_iter()
+            .zip(1..)
+            .map(|(most, at)| moved_in_a_second(most, at));
+        let gb: Vec<f64> = gb.collect();
+        assert!((gb[1] - 10.0).abs() < 0.3 && gb[2] < 0.001, "{gb:?}");
+        assert!(gb[0] > 45.0 && gb[3] > 45.0, "{gb:?}");
+    }
 
     #[test]
     fn a_rail_moves_what_its_legs_allow_and_then_waits_for_the_clock() {

@@ -1,7 +1,7 @@
 //! The line at the foot of the screen: the keys, or the text that is being typed.
 
 use super::segments::{Segment, paint};
-use crate::app::{Action, App, BINDINGS, FORMS_OF_TIME, Keymap, Mode, Prompt, Question, View};
+use crate::app::{Action, App, BINDINGS, FORMS_OF_RATE, FORMS_OF_TIME, Keymap, Mode, Prompt, Question, View};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use widgets::width;
@@ -71,6 +71,7 @@ fn ask(app: &App, prompt: &Prompt, area: Rect, frame: &mut Frame) {
     let theme = app.theme();
     let (question, forms) = match prompt.question {
         Question::Time => ("go to:", FORMS_OF_TIME),
+        Question::Rate => ("rate cap:", FORMS_OF_RATE),
         Question::Mark => ("mark:", "what happens now, in a few words; Enter sets it"),
     };
     let room = usize::from(area.width).saturating_sub(question.len() + 2);

@@ -172,6 +172,11 @@ fn describe(load: &Load, host: &HostTimeline, times: &str) -> String {
     if load.loopback {
         text += ", loopback";
     }
+    match load.rate_gb_per_s {
+        None => {}
+        Some(0.0) => text += ", HELD",
+        Some(rate) => text = format!("{text}, at most {rate} GB/s a rail"),
+    }
     if let Some(why) = &load.ended {
         return format!("{text}, ended: {why}");
     }

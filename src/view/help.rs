@@ -120,7 +120,9 @@ fn of(action: Action) -> Of {
         | A::Other
         | A::Open
         | A::Copy
-        | A::Heat => Of::Place,
+        | A::Heat
+        | A::HoldLoad
+        | A::Rate => Of::Place,
         A::Pause
         | A::StepBack
         | A::StepOn
@@ -152,7 +154,7 @@ fn moves_in(action: Action, view: View) -> bool {
         Action::Other | Action::Heat => view == View::Home,
         Action::Rails | Action::Findings => matches!(view, View::Home | View::Rail),
         Action::Open => matches!(view, View::Home | View::Topology),
-        Action::Copy => view != View::Load,
+        Action::HoldLoad | Action::Rate => view == View::Load,
         _ => true,
     }
 }

@@ -1,5 +1,6 @@
 //! The load in full: what was asked for, what each thread does and costs, and how long operations take.
 
+pub mod form;
 mod histogram;
 mod threads;
 
@@ -30,7 +31,12 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
         return page::draw(vec![page.into_lines()], app.line(), area, frame, theme);
     };
     let mut left = Page::new(cells, theme);
-    asked_for(app, &load, &mut left);
+    if form::is_there(app, &load) {
+        header_of(app, &load, &mut left);
+        form::draw(app, &load, &mut left);
+    } else {
+        asked_for(app, &load, &mut left);
+    }
     latency(&load, &mut left);
     histogram::draw(app, &mut left);
     cost(&load.perf, load.simulated, &mut left);
@@ -41,9 +47,14 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
     page::draw(pages.into_iter().map(Page::into_lines).collect(), app.line(), area, frame, theme)
 }
 
-/// Every knob that the session knows of.
-fn asked_for(app: &App, load: &LoadBlock, page: &mut Page) {
-    let theme = page.theme();
+/// The line that starts the same load; `None` where there is none of our own that goes on.
+pub fn command(app: &App) -> Option<String> {
+    let load = LoadBlock::of(app.shown()).filter(|load| form::is_there(app, load))?;
+    Some(form::command(app, &load))
+}
+
+/// What it is, and what its figures are not.
+fn header_of(app: &App, load: &LoadBlock, page: &mut Page) {
     let op = match load.op {
         LoadOp::Read => "READ",
         LoadOp::Write => "WRITE",
@@ -56,6 +67,15 @@ fn asked_for(app: &App, load: &LoadBlock, page: &mut Page) {
     let beside = [vec![whose], labels].concat().join("; ");
     let both = if load.bidirectional { " both ways" } else { "" };
     page.heading(&format!("{op}{both}"), &beside);
+    if let Some(why) = &load.ended {
+        page.row("ended", why, page.theme().severity(Severity::Warning));
+    }
+}
+
+/// Every knob that the session knows of.
+fn asked_for(app: &App, load: &LoadBlock, page: &mut Page) {
+    let theme = page.theme();
+    header_of(app, load, page);
     let number = |what: &str, value: Option<u32>| value.map(|value| format!("{what} {value}"));
     let size = load.size_bytes.map(|bytes| format!("message {}", Size(bytes)));
     let mut lines = vec![
@@ -113,9 +133,6 @@ fn asked_for(app: &App, load: &LoadBlock, page: &mut Page) {
     }
     if let Some(gpu) = &load.gpu {
         page.row("memory", &format!("of {gpu}"), theme.plain());
-    }
-    if let Some(why) = &load.ended {
-        page.row("ended", why, theme.severity(Severity::Warning));
     }
 }
 

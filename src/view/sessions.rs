@@ -1,6 +1,7 @@
 //! The sessions of a folder, a line each, and what was found in the selected one.
 
 use super::findings::word;
+use super::foot::shortest;
 use super::segments::{Segment, paint};
 use super::theme::Theme;
 use super::units::{day_and_minute, memory, position};
@@ -260,14 +261,16 @@ fn what_is_known(entry: &Entry, theme: Theme, area: Rect, buffer: &mut Buffer) {
 fn foot_line(sessions: &Sessions, keys: &Keymap, theme: Theme, area: Rect, buffer: &mut Buffer) {
     let words = [
         (Action::Open, "open", 0),
-        (Action::Down, "down", 1),
-        (Action::Up, "up", 1),
+        (Action::Down, "select", 1),
         (Action::Copy, "copy the command", 2),
         (Action::Colours, "colours", 3),
         (Action::Quit, "leave", 0),
     ];
     let pieces = words.map(|(action, what, rank)| {
-        let key = keys.first(action);
+        let key = match action {
+            Action::Down => [Action::Down, Action::Up].map(|action| shortest(keys, action)).join("/"),
+            action => shortest(keys, action),
+        };
         let text = if key.is_empty() { String::new() } else { format!("{key} {what}") };
         Segment::new(text, theme.dim(), rank)
     });

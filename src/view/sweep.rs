@@ -2,6 +2,7 @@
 
 mod plot;
 
+use super::foot::shortest;
 use super::segments::{Segment, paint};
 use super::theme::Theme;
 use super::units::seconds;
@@ -128,9 +129,12 @@ fn amounts_to(sweeping: &Sweeping, theme: Theme, area: Rect, buffer: &mut Buffer
             Some((only, _)) => at_size(curve.rates[only]),
             None => String::new(),
         };
-        let line = format!("{} {:<wide$}  {text}", mark(at, theme.symbols), curve.name);
+        let line = format!("{:<wide$}  {text}", curve.name);
         let style = plot::style(at, theme);
-        put(&line, style, theme, Rect { y, height: 1, ..area }, buffer);
+        let sign = mark(at, theme.symbols).to_string();
+        let (x, _) = buffer.set_stringn(area.x, y, sign, usize::from(area.width), style);
+        let room = usize::from(area.right().saturating_sub(x + 1));
+        buffer.set_stringn(x + 1, y, clip(&theme.text(&line), room, theme.symbols), room, style);
     }
     let y = area.y + u16::try_from(curves.len()).unwrap_or(u16::MAX);
     if curves.len() > 1 && y < area.bottom() {
@@ -188,14 +192,18 @@ fn foot_line(sweeping: &Sweeping, keys: &Keymap, theme: Theme, area: Rect, buffe
         Stage::Saved | Stage::Ending | Stage::Over(_) => "leave",
     };
     let pair = |a, b| {
-        [keys.first(a), keys.first(b)].into_iter().filter(|key| !key.is_empty()).collect::<Vec<_>>().join("/")
+        [shortest(keys, a), shortest(keys, b)]
+            .into_iter()
+            .filter(|key| !key.is_empty())
+            .collect::<Vec<_>>()
+            .join("/")
     };
     let pieces = [
-        (keys.first(Action::Quit), leave, 0),
+        (shortest(keys, Action::Quit), leave, 0),
         (pair(Action::Rails, Action::Findings), "size", 1),
         (pair(Action::Up, Action::Down), "curve", 1),
-        (keys.first(Action::Units), "units", 2),
-        (keys.first(Action::Copy), "copy as perftest", 3),
+        (shortest(keys, Action::Units), "units", 2),
+        (shortest(keys, Action::Copy), "copy as perftest", 3),
     ];
     let pieces = pieces.map(|(key, what, rank)| {
         let text = if key.is_empty() { String::new() } else { format!("{key} {what}") };

@@ -21,8 +21,26 @@ impl Cap {
         Self { bucket: Bucket::new(gb_per_s), start: None }
     }
 
+    /// Keeps to another rate from now on; 0 lets nothing go.
+    pub(super) fn change(&mut self, gb_per_s: f64) {
+        self.bucket.change(gb_per_s);
+    }
+
+    /// Lets everything go from now on.
+    pub(super) fn lift(&mut self) {
+        self.bucket.change(f64::INFINITY);
+    }
+
+    /// Whether everything goes.
+    pub(super) fn is_lifted(&self) -> bool {
+        self.bucket.bytes_per_ns.is_infinite()
+    }
+
     /// Whether something may be posted now.
     pub(super) fn has_some(&mut self) -> bool {
+        if self.is_lifted() {
+            return true;
+        }
         let elapsed = self.start.get_or_insert_with(Instant::now).elapsed();
         self.bucket.has_some(elapsed.as_nanos() as f64)
     }
@@ -45,6 +63,12 @@ struct Bucket {
 impl Bucket {
     fn new(gb_per_s: f64) -> Self {
         Self { bytes_per_ns: gb_per_s, bytes: 0.0, filled_at_ns: 0.0 }
+    }
+
+    /// What was moved while everything went is no debt.
+    fn change(&mut self, gb_per_s: f64) {
+        self.bytes_per_ns = gb_per_s;
+        self.bytes = 0.0;
     }
 
     /// Whether anything may be moved at this time.
@@ -90,6 +114,17 @@ mod tests {
     fn a_rail_that_is_slower_is_not_held_back() {
         let rate = moved(50.0, 1000, 4096);
         assert!((rate - 4.096).abs() < 0.01, "{rate}");
+    }
+
+    #[test]
+    fn a_rate_is_changed_and_nothing_is_let_go_at_none() {
+        let mut bucket = Bucket::new(1.0);
+        assert!(bucket.has_some(1e9));
+        bucket.change(0.0);
+        assert!(!bucket.has_some(2e9) && !bucket.has_some(9e9));
+        bucket.change(2.0);
+        bucket.take(1);
+        assert!(bucket.has_some(9e9 + 1.0), "two bytes by then");
     }
 
     #[test]

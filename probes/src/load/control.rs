@@ -83,6 +83,8 @@ pub(super) struct Worker {
     pub(super) exposed: Mutex<Option<(Arc<Region>, Layout)>>,
     /// Told to let go of its queue pairs.
     halted: AtomicBool,
+    /// Bits of the rate that it was told to keep to while it ran; [`AS_PLANNED`] before that.
+    rate: AtomicU64,
     /// How often it went on after it had failed.
     pub(super) restarts: AtomicU64,
     news: Mutex<Vec<Happening>>,
@@ -90,6 +92,23 @@ pub(super) struct Worker {
     /// Touched by the worker before it runs and after it ran, by the sampler in between.
     pub(super) meter: Mutex<Option<Meter>>,
     trouble: Mutex<Trouble>,
+}
+
+/// No rate has these bits.
+const AS_PLANNED: u64 = u64::MAX;
+
+/// The rate that a thread was told to keep to while it ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ToldRate(u64);
+
+impl ToldRate {
+    /// Nothing was told: the rate is the plan's.
+    pub(super) const NONE: Self = Self(AS_PLANNED);
+
+    /// GB/s; `None`: as much as goes.
+    pub(super) fn gb_per_s(self) -> Option<f64> {
+        Some(f64::from_bits(self.0)).filter(|rate| rate.is_finite())
+    }
 }
 
 /// What happens to a thread that the other end must hear of.
@@ -118,12 +137,24 @@ impl Worker {
             counts: Counts::default(),
             exposed: Mutex::default(),
             halted: AtomicBool::new(false),
+            rate: AtomicU64::new(AS_PLANNED),
             restarts: AtomicU64::new(0),
             news: Mutex::default(),
             measured: Mutex::default(),
             meter: Mutex::default(),
             trouble: Mutex::default(),
         }
+    }
+
+    /// Tells it to move no more than this from now on, GB/s; `None`: as much as goes.
+    pub(super) fn hold_to(&self, gb_per_s: Option<f64>) {
+        self.rate.store(gb_per_s.unwrap_or(f64::INFINITY).to_bits(), Ordering::Relaxed);
+    }
+
+    /// What it was told last, to be held against what was told before.
+    #[inline]
+    pub(super) fn told_rate(&self) -> ToldRate {
+        ToldRate(self.rate.load(Ordering::Relaxed))
     }
 
     fn bytes(&self) -> u64 {

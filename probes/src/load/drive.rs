@@ -1,6 +1,6 @@
 //! The loop of a rail's thread.
 
-use super::control::{Control, Worker};
+use super::control::{Control, ToldRate, Worker};
 use super::{LoadError, LoadTransport};
 use crate::model::WorkerPhase;
 use std::time::{Duration, Instant};
@@ -47,6 +47,7 @@ pub(super) fn drive(
 ) -> Result<(), LoadError> {
     let mut seen = WorkerPhase::Waiting;
     let mut empty_polls: u32 = 0;
+    let mut rate = ToldRate::NONE;
     let mut left = operations.unwrap_or(u64::MAX);
     loop {
         let phase = control.phase();
@@ -56,6 +57,11 @@ pub(super) fn drive(
             }
             worker.counts.set_phase(phase);
             seen = phase;
+        }
+        let told = worker.told_rate();
+        if told != rate {
+            rate = told;
+            transport.hold_to(told.gb_per_s());
         }
         let pumped = transport.pump()?;
         worker.counts.add(pumped);
@@ -103,6 +109,32 @@ mod tests {
                 self.0.advance(WorkerPhase::Measuring);
             }
             Ok(Pumped { bytes: 400, operations: 4, polls: 1, ..Pumped::default() })
+        }
+    }
+
+    /// Is told another rate, and ends the load once it has heard of it.
+    struct Heard<'a>(&'a Control, Vec<Option<f64>>);
+
+    impl LoadTransport for Heard<'_> {
+        fn pump(&mut self) -> Result<Pumped, LoadError> {
+            Ok(Pumped { polls: 1, empty_polls: 1, ..Pumped::default() })
+        }
+
+        fn hold_to(&mut self, gb_per_s: Option<f64>) {
+            self.1.push(gb_per_s);
+            self.0.advance(WorkerPhase::Done);
+        }
+    }
+
+    #[test]
+    fn a_rate_that_is_changed_while_it_runs_is_heard_of_once() {
+        let unit = Unit { rail: RailId(0), worker: 0, workers: 1, qps: 1 };
+        for rate in [Some(2.5), Some(0.0), None] {
+            let (control, worker) = (Control::default(), Worker::new(unit, "mlx5_0".to_owned()));
+            worker.hold_to(rate);
+            let mut heard = Heard(&control, Vec::new());
+            drive(&mut heard, &control, &worker, Idle::Spin, None).unwrap();
+            assert_eq!(heard.1, [rate]);
         }
     }
 

@@ -177,6 +177,13 @@ impl Params {
         self.operations.map(|all| all.div_ceil(u64::from(self.workers.max(1))))
     }
 
+    /// Whether the rate of a load with these parameters can be changed while it runs: of one over verbs whose threads post
+    /// on one rail each, in one direction.
+    #[must_use]
+    pub fn can_be_held(&self) -> bool {
+        self.transport == Transport::Verbs && self.shape == Shape::PerRail && !self.bidirectional
+    }
+
     /// Refuses what a striped load cannot do, and a batch that its queues cannot hold over so many `rails`.
     ///
     /// # Errors

@@ -32,6 +32,12 @@ pub trait RunningLoad: Send + Sync {
     /// Asks all workers to stop; returns at once.
     fn stop(&self);
 
+    /// Holds each rail to this rate from now on, GB/s; 0 moves nothing, `None` as much as goes. `false` where the load
+    /// cannot be held while it runs.
+    fn hold_to(&self, _gb_per_s: Option<f64>) -> bool {
+        false
+    }
+
     /// Why workers failed, one line each: device, call, cause and what to do. Empty while all is well.
     fn failures(&self) -> Vec<String> {
         Vec::new()
@@ -209,6 +215,17 @@ impl RunningLoad for Running {
 
     fn stop(&self) {
         self.control.advance(WorkerPhase::Done);
+    }
+
+    fn hold_to(&self, gb_per_s: Option<f64>) -> bool {
+        if !self.params.can_be_held() {
+            return false;
+        }
+        for unit in &self.units {
+            let share = f64::from(unit.worker.unit.qps) / f64::from(self.params.qps.max(1));
+            unit.worker.hold_to(gb_per_s.map(|rate| rate * share));
+        }
+        true
     }
 
     fn failures(&self) -> Vec<String> {

@@ -198,7 +198,7 @@ impl Thread {
         let share = self.params.share_of_operations();
         let idle = Idle::of_driver(self.rail.driver.as_deref());
         if let Some(rate) = self.params.rate_gb_per_s {
-            transport.hold_to(rate);
+            transport.hold_to(Some(rate));
         }
         let driven = drive(&mut *transport, control, worker, idle, share);
         let end =

@@ -169,12 +169,12 @@ impl VerbsTransport {
         Err(failing.into_error(&self.device))
     }
 
-    /// Posts no more than `gb_per_s`, 10^9 bytes a second, from the first request on. Before the first pump.
-    pub(super) fn hold_to(&mut self, gb_per_s: f64) {
+    /// A queue for what a rate holds back, with nothing in it.
+    #[cold]
+    fn holding(&self, gb_per_s: f64) -> Held {
         let groups = self.lanes.iter().map(|lane| lane.ring.chains().div_ceil(self.group));
         let waiting = VecDeque::with_capacity(groups.sum());
-        self.held = Some(Held { cap: Cap::new(gb_per_s), waiting });
-        self.posting = Posting::Held;
+        Held { cap: Cap::new(gb_per_s), waiting }
     }
 
     /// Posts what waits, as far as the rate lets it.
@@ -196,6 +196,9 @@ impl VerbsTransport {
             lane.ledger.idle = lane.ledger.idle.saturating_sub(requests);
             held.cap.take(u64::from(requests) * self.size_bytes);
             held.waiting.pop_front();
+        }
+        if held.cap.is_lifted() && held.waiting.is_empty() {
+            self.posting = Posting::Freely;
         }
         Ok(())
     }
@@ -286,6 +289,21 @@ impl Failing {
 }
 
 impl LoadTransport for VerbsTransport {
+    #[cold]
+    fn hold_to(&mut self, gb_per_s: Option<f64>) {
+        if self.posting == Posting::Ended {
+            return;
+        }
+        match (gb_per_s, &mut self.held) {
+            (Some(rate), Some(held)) => held.cap.change(rate),
+            (Some(rate), None) => self.held = Some(self.holding(rate)),
+            // what waits goes out with the next pump
+            (None, Some(held)) => held.cap.lift(),
+            (None, None) => return,
+        }
+        self.posting = Posting::Held;
+    }
+
     fn pump(&mut self) -> Result<Pumped, LoadError> {
         if !self.primed && self.posting != Posting::Ended {
             if self.round_trip.next() != Next::Begin {

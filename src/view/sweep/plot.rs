@@ -15,6 +15,9 @@ use widgets::{Curve, Curves, Note};
 /// Lines between two figures of the scale of rates, at least.
 const LINES_A_FIGURE: u16 = 3;
 
+/// A curve whose lowest rate is no lower than this share of its highest is flat.
+const FLAT: f64 = 0.95;
+
 /// Draws them over one another, on the whole axis of sizes from the first point on.
 pub fn draw(sweeping: &Sweeping, theme: Theme, area: Rect, buffer: &mut Buffer) {
     let unit = sweeping.unit();
@@ -70,6 +73,10 @@ pub fn style(at: usize, theme: Theme) -> Style {
 fn notes(sweeping: &Sweeping) -> Vec<Note> {
     let of = |(at, curve): (usize, &crate::sweep::statements::Curve)| {
         let (peak, trough) = extremes(curve).filter(|_| curve.rates.len() > 2)?;
+        // a plateau has neither
+        if curve.rates[trough].1 > FLAT * curve.rates[peak].1 {
+            return None;
+        }
         let note = |point, text: &str, above| Note { at: (at, point), text: text.to_owned(), above };
         Some([note(peak, "peak", true), note(trough, "low", false)])
     };

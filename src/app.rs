@@ -274,7 +274,9 @@ impl App {
                 self.prompt = Some(Prompt::new(Question::Mark));
             }
             Action::HoldLoad | Action::Rate => return self.steer(action),
-            Action::Faster | Action::Slower if !self.how.mode.is_past() => return self.steer(action),
+            Action::Faster | Action::Slower if self.view == View::Load && !self.how.mode.is_past() => {
+                return self.steer(action);
+            }
             Action::Pause
             | Action::StepBack
             | Action::StepOn

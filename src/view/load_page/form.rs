@@ -130,8 +130,7 @@ fn period(s: f64) -> Option<String> {
     Duration::try_from_secs_f64(s).ok().map(|time| Period(time).to_string())
 }
 
-/// The line that starts the same load, as far as the session knows it. What both ends agreed on by themselves is left to
-/// them again.
+/// The line that starts the same load, as far as the session knows it: not its timeout, GID index and traffic class.
 pub fn command(app: &App, load: &LoadBlock) -> String {
     let mut words = vec!["railscope".to_owned()];
     if let (Mode::Demo, Some(simulated)) = (app.how().mode, &app.shown().session().simulated) {
@@ -160,12 +159,20 @@ pub fn command(app: &App, load: &LoadBlock) -> String {
     flag("--shape striped --batch", load.batch.map(|batch| batch.to_string()));
     flag("-s", load.size_bytes.map(|bytes| Size(bytes).to_string()));
     flag("-q", load.qps.map(|count| count.to_string()));
-    flag("-t", load.depth.map(|depth| depth.to_string()).filter(|_| !load.simulated));
+    // a simulation models none of these
+    let told = |value: Option<u32>| value.filter(|_| !load.simulated).map(|value| value.to_string());
+    flag("-t", told(load.depth));
+    flag("-o", told(load.read_depth));
+    flag("-l", told(load.chain));
+    flag("-Q", told(load.cq_mod));
+    flag("-m", told(load.path_mtu));
     let workers = load.workers_per_rail.filter(|count| *count > 1);
     flag("--workers", workers.map(|count| count.to_string()));
     flag("--place", load.place.clone().filter(|place| place != "local"));
     flag("--working-set", load.working_set_bytes.map(|bytes| Size(bytes).to_string()));
     flag("--rate", app.cap_gb_per_s().filter(|rate| *rate > 0.0).map(|rate| rate.to_string()));
+    let gpu = load.gpu.as_deref().and_then(|name| name.strip_prefix("gpu"));
+    flag("--memory", gpu.map(|number| format!("gpu:{number}")));
     flag("--leg", load.leg.map(|leg| leg.to_string()));
     flag("--warmup", load.warmup_s.filter(|s| *s != 2.0).and_then(period));
     flag("--for", load.duration_s.and_then(period));

@@ -14,6 +14,7 @@ pub mod explain;
 pub(crate) mod fabric;
 mod finding;
 mod firmware;
+mod first;
 mod gids;
 mod gpu_link;
 mod gpudirect;
@@ -54,6 +55,7 @@ pub(crate) use bond_legs::lets_every_leg_carry;
 pub use codes::{UnknownCode, all_known, codes, did_you_mean};
 pub use fabric::{Strain, strain_of};
 pub use finding::{Finding, Severity};
+pub use first::bring_causes;
 pub use limits::Limits;
 pub(crate) use wording::rate;
 
@@ -109,13 +111,11 @@ pub const ALL: &[Rule] = &[
     gpudirect::RULE,
 ];
 
-/// Everything the rules find, worst first, then by code and device.
+/// Everything the rules find: worst first, causes before their effects, then by code and device.
 #[must_use]
 pub fn diagnose(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
     let mut found: Vec<Finding> =
         ALL.iter().flat_map(|rule| (rule.check)(topology, timeline, limits)).collect();
-    found.sort_by(|a, b| {
-        b.severity.cmp(&a.severity).then_with(|| a.code.cmp(&b.code)).then_with(|| a.devices.cmp(&b.devices))
-    });
+    first::sort(&mut found);
     found
 }

@@ -62,7 +62,7 @@ fn each_scenario_is_found_by_its_cause_and_nothing_else_is_wrong() {
         (
             "memory",
             "tx-pause 8",
-            &["rail-imbalance 5 6 7 8", "tx-pause 5", "tx-pause 6", "tx-pause 7", "tx-pause 8"],
+            &["tx-pause 5", "tx-pause 6", "tx-pause 7", "tx-pause 8", "rail-imbalance 5 6 7 8"],
         ),
     ] {
         for seed in 1..=3 {

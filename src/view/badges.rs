@@ -26,12 +26,17 @@ const OF_CODES: &[(&str, (&str, &str), &str)] = &[
     ("half-rate", ("½", "L"), "half rate"),
     ("bond-leg-down", ("½", "L"), "leg down"),
     ("lacp-leg-out", ("½", "L"), "leg out"),
+    ("pcie-capped-by-slot", ("↓", "P"), "slot"),
     ("pcie-*", ("↓", "P"), "PCIe"),
+    ("shared-pcie", ("◆", "*"), "shared PCIe"),
     ("fw-differs", ("≠", "F"), "firmware"),
     ("rail-imbalance", ("▼", "S"), "slow"),
     ("slow-unexplained", ("▼", "S"), "slow"),
     ("implausible", ("?", "?"), "implausible"),
 ];
+
+/// Notes that get a badge.
+const NOTED: &[&str] = &["cross-numa", "pcie-capped-by-slot", "shared-pcie"];
 
 /// The legend of the help: sign, and what it stands for.
 pub const LEGEND: &[(&str, &str, &str)] = &[
@@ -51,8 +56,9 @@ impl Badge {
             None => finding.code == pattern,
         };
         let severity = finding.severity;
-        // what is merely worth knowing gets no badge, except where a process sits on the other node of a socket
-        if severity == Severity::Info && finding.code != "cross-numa" {
+        // what is merely worth knowing gets no badge, except where it sets this rail apart: a process on the other node of
+        // a socket, a slot or a shared link that leaves it less than its card can do
+        if severity == Severity::Info && !NOTED.contains(&&*finding.code) {
             return None;
         }
         Some(match OF_CODES.iter().find(|known| matches(known.0)) {
@@ -96,7 +102,7 @@ pub fn of(id: RailId, rail: &Rail, latest: Option<&Frame>, findings: &[Finding])
             badges.push(Badge::failure("load failed"));
         }
     }
-    let about = findings.iter().filter(|finding| finding.devices.contains(&rail.device));
+    let about = findings.iter().filter(|finding| finding.devices.iter().any(|device| is_of(device, rail)));
     badges.extend(about.filter_map(Badge::of_finding));
     let mut unique: Vec<Badge> = Vec::new();
     for badge in badges {
@@ -105,6 +111,15 @@ pub fn of(id: RailId, rail: &Rail, latest: Option<&Frame>, findings: &[Finding])
         }
     }
     unique
+}
+
+/// Whether this names the rail: by its device, its netdev, a leg of it or its PCI function.
+fn is_of(device: &str, rail: &Rail) -> bool {
+    let legs = rail.bond.iter().flat_map(|bond| &bond.legs);
+    rail.device == device
+        || rail.netdev.as_deref() == Some(device)
+        || rail.pcie.as_ref().is_some_and(|path| path.address == device)
+        || legs.into_iter().any(|leg| leg.netdev == device)
 }
 
 /// The badges in so many cells: all signs, and words from the first on as far as there is room.
@@ -180,8 +195,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_merely_worth_knowing_has_no_badge() {
-        assert_eq!(text(&[found("pcie-capped-by-slot", Severity::Info)], None, 30, Symbols::Unicode), "");
+    fn what_is_merely_worth_knowing_has_no_badge_unless_it_sets_the_rail_apart() {
+        assert_eq!(text(&[found("lag-mode", Severity::Info)], None, 30, Symbols::Unicode), "");
+        assert_eq!(
+            text(&[found("shared-pcie", Severity::Info)], None, 30, Symbols::Unicode),
+            "◆ shared PCIe"
+        );
+        let slot = found("pcie-capped-by-slot", Severity::Info);
+        assert_eq!(text(&[slot], None, 30, Symbols::Unicode), "↓ slot");
         assert_eq!(text(&[found("cross-numa", Severity::Info)], None, 30, Symbols::Unicode), "⇄ cross-NUMA");
         assert_eq!(text(&[found("mrrs", Severity::Warning)], None, 30, Symbols::Unicode), "! mrrs");
         assert_eq!(text(&[found("no-sm", Severity::Error)], None, 30, Symbols::Unicode), "✗ no-sm");

@@ -3,7 +3,7 @@
 use super::open::{header, nanoseconds};
 use super::second_look::SecondLook;
 use super::throttle::{AsItIs, Throttle};
-use super::{FrameSource, SourceError, Stop};
+use super::{Every, FrameSource, SourceError, Stop};
 use probes::counters::Sampler;
 use probes::load::RunningLoad;
 use probes::model::{Frame, Load, Session, Topology};
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant, SystemTime};
 /// How often what is dear to read is read: further counters, legs, processes.
 const FULL_EVERY: Duration = Duration::from_secs(1);
 
-/// How often a load is asked whether it is over, where samples are further apart.
+/// How often a load is asked whether it is over, and a person whether samples are to come sooner, where they are further apart.
 const LOAD_LOOK: Duration = Duration::from_millis(100);
 
 /// How long a load that was told to stop may take to check what it read. A rail that hangs takes longer; its frame
@@ -32,6 +32,10 @@ pub struct Live {
     watcher: Watcher,
     began: Instant,
     every: Duration,
+    /// What it is to be from now on; `None` where nobody changes it.
+    asked: Option<Every>,
+    /// Deadlines are counted from here.
+    from: Duration,
     until: Option<Duration>,
     /// Number of the next deadline; deadlines that passed during a slow sample are left out.
     tick: u32,
@@ -70,6 +74,8 @@ impl Live {
             watcher,
             began: Instant::now(),
             every,
+            asked: None,
+            from: Duration::ZERO,
             until: if load.is_some() { None } else { until },
             tick: 0,
             seq: 0,
@@ -91,6 +97,13 @@ impl Live {
         self
     }
 
+    /// Samples as far apart as this says from now on, however often it changes.
+    #[must_use]
+    pub fn changing(mut self, asked: Option<Every>) -> Self {
+        self.asked = asked;
+        self
+    }
+
     /// When the session began: the times of its frames count from here.
     #[must_use]
     pub fn began(&self) -> Instant {
@@ -99,7 +112,7 @@ impl Live {
 
     /// The next deadline; `None` when the session is over by then.
     fn due(&self) -> Option<Duration> {
-        let due = self.every.checked_mul(self.tick)?;
+        let due = self.from.checked_add(self.every.checked_mul(self.tick)?)?;
         match self.until {
             Some(until) if due > until => {
                 // slow samples may have run past the last deadline, but the end must be seen
@@ -115,6 +128,7 @@ impl Live {
         if self.is_over {
             return None;
         }
+        self.follow();
         let due = self.due()?;
         let due = self.sleep_until(due).or_else(|| self.end_of_load())?;
         let late = self.began.elapsed().saturating_sub(due);
@@ -124,17 +138,33 @@ impl Live {
         Some(due)
     }
 
-    /// Sleeps until `due`, or until a load that ended before; `None` when told to end.
+    /// Takes another time between samples, counted from the last one.
+    fn follow(&mut self) {
+        if let Some(every) = self.asked_for() {
+            self.every = every;
+            self.from = self.last_due.unwrap_or_default();
+            self.tick = u32::from(self.last_due.is_some());
+        }
+    }
+
+    /// Another time between samples than the one in force.
+    fn asked_for(&self) -> Option<Duration> {
+        self.asked.as_ref().map(Every::get).filter(|every| *every != self.every)
+    }
+
+    /// Sleeps until `due`, until a load that ended before, or until other samples were asked for; `None` when told to end.
     fn sleep_until(&self, due: Duration) -> Option<Duration> {
-        let Some(load) = &self.load else {
+        if self.load.is_none() && self.asked.is_none() {
             return self.stop.wait_until(self.began + due).then_some(due);
-        };
+        }
         loop {
             let look = due.min(self.began.elapsed() + LOAD_LOOK);
             if !self.stop.wait_until(self.began + look) {
                 return None;
             }
-            if look == due || load.is_over() {
+            // a load is asked last: it may be over by then
+            let is_over = || self.load.as_ref().is_some_and(|load| load.is_over());
+            if look == due || self.asked_for().is_some() || is_over() {
                 return Some(look);
             }
         }

@@ -1,6 +1,6 @@
 //! Which source to build: this node, or a copied tree with or without steps.
 
-use super::{Drawn, FrameSource, Live, Stepped, Stop, import};
+use super::{Drawn, Every, FrameSource, Live, Stepped, Stop, import};
 use crate::settings::Common;
 use anyhow::{Context, bail, ensure};
 use probes::load::RunningLoad;
@@ -36,6 +36,20 @@ pub fn open_stoppable(
     load: Option<Box<dyn RunningLoad>>,
     stop: Stop,
 ) -> anyhow::Result<Box<dyn FrameSource>> {
+    open_changeable(common, load, stop, None)
+}
+
+/// The same; of this machine, samples come as `changing` says from then on.
+///
+/// # Errors
+///
+/// As for [`open`].
+pub fn open_changeable(
+    common: &Common,
+    load: Option<Box<dyn RunningLoad>>,
+    stop: Stop,
+    changing: Option<Every>,
+) -> anyhow::Result<Box<dyn FrameSource>> {
     let every = common.overlay.every.map_or(DEFAULT_EVERY, |period| period.0);
     let until = common.duration.map(|period| period.0);
     let rails = common.overlay.rails.as_deref();
@@ -51,7 +65,7 @@ pub fn open_stoppable(
     let Some(folder) = &common.root else {
         let root = Root::live();
         let topology = survey(&root, rails)?;
-        return Ok(Box::new(Live::new(root, topology, every, until, load, stop)));
+        return Ok(Box::new(Live::new(root, topology, every, until, load, stop).changing(changing)));
     };
     ensure!(load.is_none(), "--root: no load can run on a copied tree");
     let mut root = tree(folder)?;

@@ -19,6 +19,7 @@ pub mod record;
 pub mod replay;
 pub mod report;
 pub mod serve;
+pub mod seven_bits;
 pub mod shot;
 pub mod signals;
 pub mod sweep;

@@ -1,13 +1,22 @@
 //! Reads the command line and hands over to one file of [`railscope::commands`].
 
-use clap::Parser;
-use railscope::cli::{Cli, Command};
+use clap::FromArgMatches;
+use railscope::cli::{self, Cli, Command};
 use railscope::commands;
 use railscope::printable::tell;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match cli::command().try_get_matches().and_then(|found| Cli::from_arg_matches(&found)) {
+        Ok(cli) => cli,
+        Err(error) => match cli::negative(&error) {
+            Some(told) => {
+                tell(told);
+                return ExitCode::from(2);
+            }
+            None => error.exit(),
+        },
+    };
     commands::signals::outlive_file_size_limit();
     let done = match cli.command.unwrap_or(Command::Top(cli.top)) {
         Command::Top(args) => commands::top::run(args),

@@ -41,6 +41,39 @@ fn is_obeyed(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// The text in characters that any terminal can show.
+#[must_use]
+pub fn seven_bits(text: &str) -> String {
+    let mut seven = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            _ if char.is_ascii() => seven.push(char),
+            '×' => seven.push('x'),
+            '→' => seven.push_str("->"),
+            '±' => seven.push_str("+-"),
+            'µ' => seven.push('u'),
+            '…' => seven.push('~'),
+            '·' => seven.push('.'),
+            _ => seven.push('?'),
+        }
+    }
+    seven
+}
+
+/// Whether the locale's characters are UTF-8: `LC_ALL` overrides `LC_CTYPE` overrides `LANG` (locale(7)); none set is C.
+///
+/// `variable` looks up an environment variable.
+#[must_use]
+pub fn is_utf8_locale(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default();
+    let locale = locale.to_ascii_lowercase();
+    locale.ends_with("utf-8")
+        || locale.ends_with("utf8")
+        || locale.contains("utf-8@")
+        || locale.contains("utf8@")
+}
+
 /// A word as a shell reads it back, with quotes where it needs them.
 #[must_use]
 pub fn for_shell(word: &str) -> String {
@@ -56,7 +89,7 @@ pub fn for_shell(word: &str) -> String {
 ///
 /// stderr may be gone (closed terminal): nothing to do about it then.
 pub fn tell(line: impl fmt::Display) {
-    use std::io::Write;
+    use std::io::{IsTerminal, Write};
     let mut line = Printable(line).to_string();
     if let Some((at, _)) = line.char_indices().nth(MOST_CHARS) {
         line.truncate(at);
@@ -67,6 +100,9 @@ pub fn tell(line: impl fmt::Display) {
         return;
     }
     let mut stderr = std::io::stderr().lock();
+    if stderr.is_terminal() && !is_utf8_locale(|name| std::env::var(name).ok()) {
+        line = seven_bits(&line);
+    }
     wipe(&mut stderr);
     let _ = writeln!(stderr, "railscope: {line}");
 }

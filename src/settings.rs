@@ -9,7 +9,7 @@ pub use screen::Screen;
 pub use units::{Period, Size, file_bytes};
 
 use crate::rules::{self, Limits, Severity};
-use crate::view::{Colours, RateUnit};
+use crate::view::{Colours, Column, RateUnit};
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use probes::bounded;
@@ -78,6 +78,8 @@ struct File {
     limits: Limits,
     colours: Option<Colours>,
     unit: Option<RateUnit>,
+    columns: Option<Vec<Column>>,
+    mouse: Option<bool>,
     keys: BTreeMap<String, Keys>,
 }
 
@@ -105,7 +107,7 @@ pub struct Common {
     /// Write the session into this file as well
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Config file (TOML): rails, every, fail-on, ignore, [limits], colours, unit, [keys]
+    /// Config file (TOML): rails, every, fail-on, ignore, [limits], colours, unit, columns, mouse, [keys]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Limits of the rules, from the config file.
@@ -134,10 +136,17 @@ impl Common {
             flags.fail_on = flags.fail_on.or(file.fail_on);
             flags.ignore = flags.ignore.take().or(file.ignore);
             self.limits = file.limits;
-            let screen = ScreenFile { colours: file.colours, unit: file.unit, keys: file.keys };
-            self.screen = screen.screen().with_context(|| format!("config file {}", path.display()))?;
+            let screen = ScreenFile {
+                colours: file.colours,
+                unit: file.unit,
+                columns: file.columns,
+                mouse: file.mouse,
+                keys: file.keys,
+            };
+            let screen = screen.screen().with_context(|| format!("config file {}", path.display()));
+            self.screen = Screen::or_refusal(screen);
         } else {
-            self.screen = own_screen(|name| std::env::var_os(name))?;
+            self.screen = Screen::or_refusal(own_screen(|name| std::env::var_os(name)));
         }
         rules::all_known(self.ignore()).context("--ignore")?;
         self.overlay.rails = self.overlay.rails.as_deref().map(distinct).transpose()?;
@@ -203,7 +212,7 @@ pub fn own_screen(variable: impl Fn(&str) -> Option<OsString>) -> anyhow::Result
     let text = text_of(&path)?;
     let file: ScreenFile = toml::from_str(&text).with_context(|| {
         format!(
-            "{}, which is read without being named and so holds colours, unit and [keys] alone, as no verdict may \
+            "{}, which is read without being named and so holds colours, unit, columns, mouse and [keys] alone, as no verdict may \
              depend on who looks; name it with --config for the rest",
             name()
         )
@@ -254,7 +263,11 @@ mod tests {
         };
         assert!(look().is_ok(), "there is none");
         std::fs::create_dir(folder.path().join("railscope")).unwrap();
-        std::fs::write(&path, "unit = \"Gb/s\"\n[keys]\nquit = \"x\"\nunits = [\"k\"]").unwrap();
+        std::fs::write(
+            &path,
+            "unit = \"Gb/s\"\ncolumns = [\"node\"]\nmouse = false\n[keys]\nquit = \"x\"\nunits = [\"k\"]",
+        )
+        .unwrap();
         let screen = look().unwrap();
         assert_eq!((screen.unit, screen.colours), (Some(RateUnit::GigabitsPerS), None));
         assert_eq!(screen.keys.first(crate::app::Action::Quit), "x");
@@ -269,6 +282,17 @@ mod tests {
             format!("{:#}", look().unwrap_err())
                 .ends_with("there is no such action; `railscope keys` lists them")
         );
+    }
+
+    #[test]
+    fn a_broken_table_of_keys_stops_nothing_but_the_screen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        std::fs::write(&path, "fail-on = \"error\"\n[keys]\nfly = \"x\"").unwrap();
+        let common = Common { config: Some(path), ..Common::default() }.with_config().unwrap();
+        assert_eq!(common.fail_on(), crate::settings::FailOn::Error, "the rest of the file holds");
+        let refusal = common.screen.checked().unwrap_err().to_string();
+        assert!(refusal.contains("config.toml") && refusal.contains("[keys] fly"), "{refusal}");
     }
 
     #[test]

@@ -10,6 +10,9 @@ const KEYS_HELP: &str = r#"Other keys stand in the config file, railscope/config
 or ~/.config, or the one of --config:
   colours = "dark"             terminal, dark, light or none
   unit = "Gb/s"                GB/s, Gb/s or GiB/s
+  columns = ["node", "badges"] of the rails, from: node, netdev, state, other,
+                               ceiling, peak, trend, badges
+  mouse = false                leave it to the terminal, which then selects text
   [keys]
   quit = ["x", "ctrl-c"]       instead of the keys of this table
   mark = "f2""#;

@@ -27,7 +27,7 @@ pub fn run(args: ExportArgs) -> anyhow::Result<ExitCode> {
         ExportFormat::NcclXml => NcclXml(session.topology()).to_string(),
         ExportFormat::HwlocXml => hwloc_xml(session.topology(), &common)?,
     };
-    let mut out = super::output::stdout()?.lock();
+    let mut out = super::output::stdout()?;
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         written => written.context("the export cannot be written to stdout")?,

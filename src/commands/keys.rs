@@ -13,5 +13,7 @@ use std::process::ExitCode;
 pub fn run(args: &KeysArgs) -> anyhow::Result<ExitCode> {
     let common = Common { config: args.config.clone(), ..Common::default() }.with_config()?;
     Output::print(&common.screen.keys.to_string())?;
+    // the table as it comes was printed then, to mend the file by
+    common.screen.checked()?;
     Ok(ExitCode::SUCCESS)
 }

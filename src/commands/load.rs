@@ -7,7 +7,7 @@ use crate::cli::{Carrier, LoadArgs};
 use crate::peer::client::{Connected, connect};
 use crate::peer::{Door, End, Ended, perftest, request};
 use crate::printable::tell;
-use crate::session::{self, Both, DEFAULT_EVERY, FrameSource, Gentle, Live, Stop, Throttle};
+use crate::session::{self, Both, DEFAULT_EVERY, Every, FrameSource, Gentle, Live, Stop, Throttle};
 use crate::settings::FailOn;
 use crate::sim::{Pace, Setup, Simulated};
 use crate::tui::{How, Mode};
@@ -69,7 +69,10 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let load = connected.take_load().context("a load can be watched once")?;
     let stop = Stop::new();
     let throttle = Throttle::new();
-    let live = Live::new(root, topology, every, None, Some(load), stop.clone()).held_by(throttle.clone());
+    let changing = watch::has_screen(&common).then(|| Every::new(every));
+    let live = Live::new(root, topology, every, None, Some(load), stop.clone())
+        .held_by(throttle.clone())
+        .changing(changing.clone());
     let began = live.began();
     let (source, strained) = gentle(Box::new(live), &stop, args.gentle);
     let sight = connected.agreed.sight.clone();
@@ -99,7 +102,7 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
         }
     };
     let throttle = can_be_held.then_some(throttle);
-    let how = How { title, mode: Mode::Load, stop, throttle, ..How::default() };
+    let how = How { title, mode: Mode::Load, stop, throttle, every: changing, ..How::default() };
     let code = watch::run_until(source, &common, how, end);
     if let Some(line) = sums.line() {
         tell(line);

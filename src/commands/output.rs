@@ -1,5 +1,6 @@
 //! Where a command writes what it made: stdout, or a file that is there whole or not at all.
 
+use super::seven_bits::Shown;
 use anyhow::{Context, anyhow, ensure};
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -29,12 +30,12 @@ struct Renamed {
 /// # Errors
 ///
 /// The program was started without one (`>&-`), where every write would seem to succeed.
-pub fn stdout() -> anyhow::Result<io::Stdout> {
+pub fn stdout() -> anyhow::Result<Shown> {
     ensure!(
         !probes::ffi::stdout::was_closed_at_start(),
         "stdout is closed, so nothing can be printed; send it somewhere, to /dev/null if nowhere else"
     );
-    Ok(io::stdout())
+    Ok(Shown::new())
 }
 
 impl Output {

@@ -26,7 +26,7 @@ pub fn run(args: ProbeArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let text = WideProbeText { topology: session.topology(), columns: columns() };
-    let mut out = BufWriter::new(super::output::stdout()?.lock());
+    let mut out = BufWriter::new(super::output::stdout()?);
     let written = match args.format {
         Some(ProbeFormat::Md) => write!(out, "{}", Printable(ProbeMarkdown(session.topology()))),
         _ => write!(out, "{}", Printable(text)),

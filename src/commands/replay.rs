@@ -39,6 +39,7 @@ pub fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {
             common.record.is_none(),
             "--record: a replay on the screen goes back and forth; `replay FILE --headless --record PART` copies"
         );
+        common.screen.checked()?;
         let whole = part(Replay::open(&args.file)?, &common, Stop::new())?;
         let (limits, ignore) = (common.limits.clone(), common.ignore().to_vec());
         let screen = common.screen.clone();

@@ -103,10 +103,10 @@ fn played(
 ) -> anyhow::Result<App> {
     let session = source.session();
     let until_ns = at.map_or(u64::MAX, |at| u64::try_from(at.as_nanos()).unwrap_or(u64::MAX));
-    if let (Some(at), Some((_, last_ns))) = (at, span_ns)
+    if let (Some(_), Some((_, last_ns))) = (at, span_ns)
         && until_ns > last_ns
     {
-        bail!("--at {}: the session ends at {}", crate::settings::Period(at), view::position(last_ns));
+        bail!("--at {}: the session ends at {}", view::position(until_ns), view::position(last_ns));
     }
     let mut timeline = Timeline::new(session.clone());
     let mut outline = span_ns.map(|(first, last)| Outline::of_span(first, last)).unwrap_or_default();

@@ -248,7 +248,7 @@ fn print(sweep: Sweep, common: &Common, picture: Option<&Path>) -> anyhow::Resul
             Err(why) => tell(format_args!("{}: {why}", file.display())),
         }
     }
-    let mut out = BufWriter::new(super::output::stdout()?.lock());
+    let mut out = BufWriter::new(super::output::stdout()?);
     let written = if common.json {
         serde_json::to_writer_pretty(&mut out, &sweep)
             .map_err(std::io::Error::from)

@@ -2,7 +2,7 @@
 
 use super::watch;
 use crate::cli::TopArgs;
-use crate::session::{self, Stop};
+use crate::session::{self, DEFAULT_EVERY, Every, Stop};
 use crate::tui::{How, Mode};
 use std::process::ExitCode;
 
@@ -14,10 +14,12 @@ use std::process::ExitCode;
 pub fn run(args: TopArgs) -> anyhow::Result<ExitCode> {
     let common = args.common.with_config()?;
     let stop = Stop::new();
-    let source = session::open_stoppable(&common, None, stop.clone())?;
+    let every = Every::new(common.overlay.every.map_or(DEFAULT_EVERY, |period| period.0));
+    let every = common.root.is_none().then_some(every);
+    let source = session::open_changeable(&common, None, stop.clone(), every.clone())?;
     let (mode, title) = match &common.root {
         None => (Mode::Live, String::new()),
         Some(root) => (Mode::Tree, root.display().to_string()),
     };
-    watch::run(source, &common, How { title, mode, stop, ..How::default() })
+    watch::run(source, &common, How { title, mode, stop, every, ..How::default() })
 }

@@ -59,7 +59,7 @@ pub fn print_with(
         load.ended.get_or_insert(why);
     }
     // a line at a time otherwise, hundreds of system calls
-    let mut out = BufWriter::new(super::output::stdout()?.lock());
+    let mut out = BufWriter::new(super::output::stdout()?);
     match write(&mut out, &report, timeline, form).and_then(|()| out.flush()) {
         // whoever reads has seen enough (`| head`); the verdict still counts
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}

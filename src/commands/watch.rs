@@ -38,12 +38,15 @@ pub fn run_until(
         Mode::Replay => source,
         _ => Box::new(Marked::new(source, how.marks.clone())),
     };
+    let with_screen = has_screen(common);
+    if with_screen {
+        common.screen.checked()?;
+    }
     let (mut source, recording) = headless::recorded(source, common.record.as_deref())?;
     how.limits = common.limits.clone();
     how.ignore = common.ignore().to_vec();
     how.screen = common.screen.clone();
     how.recording.clone_from(&recording);
-    let with_screen = has_screen(common);
     let reports = !with_screen || how.mode == Mode::Load;
     let timeline = if with_screen {
         tui::run(source, how)

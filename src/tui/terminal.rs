@@ -26,6 +26,25 @@ pub(super) enum Mouse {
     Ours,
 }
 
+/// What `TERM` says of terminals that cannot place text (terminfo(5), "generic" and "dumb" entries).
+const PLACE_NOTHING: [&str; 6] = ["dialup", "dumb", "network", "plugboard", "printer", "unknown"];
+
+/// Refuses a terminal on which nothing can be placed.
+///
+/// # Errors
+///
+/// `TERM` is not set, or names such a terminal; the error says what to do.
+pub(super) fn can_place_text(term: Option<&str>) -> anyhow::Result<()> {
+    let what = match term.unwrap_or_default() {
+        "" => "TERM is not set, so it is not known how text is placed on this terminal".to_owned(),
+        term if PLACE_NOTHING.contains(&term) => {
+            format!("TERM={term}: no text can be placed on such a terminal")
+        }
+        _ => return Ok(()),
+    };
+    anyhow::bail!("{what}; --headless needs no screen, and TERM=xterm fits nearly every terminal there is")
+}
+
 /// The terminal while it is ours; dropping it gives it back.
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
@@ -138,5 +157,20 @@ impl Drop for Panics {
         }
         let before = self.before.clone();
         set_hook(Box::new(move |info| before(info)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::can_place_text;
+
+    #[test]
+    fn a_terminal_that_cannot_place_text_is_refused_in_a_sentence() {
+        for term in ["xterm-256color", "screen", "linux", "vt100", "tmux-256color", "foot"] {
+            assert!(can_place_text(Some(term)).is_ok(), "{term}");
+        }
+        let refused = |term| can_place_text(term).unwrap_err().to_string();
+        assert!(refused(Some("dumb")).starts_with("TERM=dumb: no text can be placed"));
+        assert!(refused(Some("")).starts_with("TERM is not set") && refused(None).ends_with("there is"));
     }
 }

@@ -83,6 +83,23 @@ impl FindingList<'_> {
         self.fit(usize::from(width), usize::from(height)).1
     }
 
+    /// The finding that line `row` of an area of this size belongs to; `None` below all of them.
+    #[must_use]
+    pub fn at(&self, width: u16, height: u16, row: u16) -> Option<usize> {
+        if self.items.is_empty() || row >= height || width == 0 {
+            return None;
+        }
+        let (blocks, shown) = self.fit(usize::from(width), usize::from(height));
+        let mut left = usize::from(row);
+        for (at, block) in blocks.iter().enumerate().skip(shown.start) {
+            match left.checked_sub(block.len()) {
+                Some(rest) => left = rest,
+                None => return Some(at),
+            }
+        }
+        None
+    }
+
     /// The lines of every finding, and which findings are in view.
     fn fit(&self, cells: usize, lines: usize) -> (Vec<Vec<Row>>, Range<usize>) {
         let full: Vec<_> = (0..self.items.len()).map(|at| self.full(at, cells)).collect();
@@ -256,6 +273,14 @@ mod tests {
         let buffer = painted(&list, 60, 4);
         assert_eq!(buffer[(0, 0)].symbol(), " ");
         assert_eq!(buffer[(0, 2)].symbol(), ">");
+    }
+
+    #[test]
+    fn a_line_belongs_to_its_finding() {
+        let items = two();
+        let at = |row| list(&items).at(34, 9, row);
+        assert_eq!([0, 2, 3, 6, 7].map(at), [Some(0), Some(0), Some(1), Some(1), None]);
+        assert_eq!(list(&[]).at(34, 9, 0), None);
     }
 
     #[test]

@@ -3,42 +3,55 @@
 //! Messages come in, a [`Command`] goes out: [`App::update`] performs nothing itself, so every behaviour of the
 //! screen can be tested without a terminal, a thread or a clock.
 
+mod answer;
 mod cursor;
+mod filter;
 mod help;
 mod history;
 mod how;
+mod judging;
 mod jump;
 mod keymap;
 mod keys;
+mod listing;
+mod moving;
 mod msg;
+mod picker;
+mod pointing;
 mod prompt;
 mod recalled;
+mod sampling;
 mod selection;
 mod sessions;
 mod shown;
 mod steering;
 mod sweeping;
 mod view;
+mod zoom;
 
 pub use history::{History, Keep};
 pub use how::{How, Mode};
 pub use jump::FORMS as FORMS_OF_TIME;
 pub use keymap::{Keymap, KeymapError, shown};
 pub use keys::{Action, BINDINGS, Binding, Key};
+pub use listing::SortBy;
 pub use msg::{Command, Ending, Msg, Seek, Sought};
+pub use pointing::Wheel;
 pub use prompt::{Prompt, Question};
 pub use selection::{Focus, Selection};
 pub use sessions::{Choice, Entry, Known, Sessions, State, Summary, SweepSummary};
 pub use steering::FORMS_OF_RATE;
 pub use sweeping::{Progressed, Stage, Sweeping, Wish};
 pub use view::View;
+pub use zoom::Zoom;
 
 use crate::outline::Outline;
 use crate::rules::Finding;
 use crate::timeline::Timeline;
-use crate::view::{self as screen, RateUnit, Seen, Theme};
+use crate::view::{Column, RateUnit, Seen, Theme};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use help::Help;
+use listing::Listing;
 use probes::model::{Frame, Session};
 use prompt::Typed;
 use recalled::Recalled;
@@ -75,6 +88,7 @@ pub struct App {
     /// Whether `findings` are those of what is shown.
     judged: bool,
     selection: Selection,
+    listing: Listing,
     view: View,
     /// Where keys have moved to in each view that has lines of its own.
     lines: [usize; View::ALL.len()],
@@ -82,7 +96,15 @@ pub struct App {
     seen: Seen,
     help: Help,
     heat_open: bool,
+    /// What of the past is shown; `None` is as each part of the screen has it.
+    zoom: Option<Zoom>,
+    /// Columns that were chosen; `None` leaves them to the width.
+    columns: Option<Vec<Column>>,
+    /// The entry of the list of columns that keys have moved to; `None` while it is closed.
+    picker: Option<usize>,
     unit: RateUnit,
+    /// The largest rate or ceiling that was on the screen, GB/s; it never shrinks, so that the unit does not jump.
+    largest_gb_per_s: f64,
     speed: f64,
     ending: Option<Ending>,
     /// Whether one frame more was asked of the source and has not come yet.
@@ -97,6 +119,7 @@ impl App {
     #[must_use]
     pub fn new(session: Arc<Session>, how: How, theme: Theme) -> Self {
         let unit = how.screen.unit.unwrap_or_default();
+        let columns = how.screen.columns.clone();
         Self {
             how,
             theme,
@@ -112,12 +135,17 @@ impl App {
             findings: Vec::new(),
             judged: false,
             selection: Selection::default(),
+            listing: Listing::default(),
             view: View::default(),
             lines: [0; View::ALL.len()],
             seen: Seen::default(),
             help: Help::default(),
             heat_open: false,
+            zoom: None,
+            columns,
+            picker: None,
             unit,
+            largest_gb_per_s: 0.0,
             speed: 1.0,
             ending: None,
             is_stepping: false,
@@ -143,14 +171,13 @@ impl App {
             Msg::Pasted(text) => match &mut self.prompt {
                 Some(prompt) => {
                     prompt.put(&text);
+                    self.typed();
                     Command::DrawNow
                 }
                 None => Command::None,
             },
-            Msg::Scrubbed(share) => {
-                self.notice = None;
-                self.go_to_share(share)
-            }
+            Msg::Clicked(spot) => self.click(spot),
+            Msg::Turned(wheel, spot) => self.turn(wheel, spot),
             Msg::Sought(sought) => self.arrive(*sought),
             Msg::Recalled(sought) => self.recalled(*sought),
             Msg::Outlined(outline) => {
@@ -204,48 +231,27 @@ impl App {
         let is_control_c = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
         if let Some(prompt) = self.prompt.as_mut().filter(|_| !is_control_c) {
             match prompt.key(key) {
-                Typed::On => return Command::DrawNow,
-                Typed::GivenUp => self.prompt = None,
+                Typed::On => self.typed(),
+                Typed::GivenUp => self.give_up(),
                 Typed::Done => return self.answer(),
             }
             return Command::DrawNow;
         }
         let Some(action) = self.how.screen.keys.action(key) else { return Command::None };
         let told = self.notice.take().is_some();
+        if let Some(at) = self.picker {
+            return self.pick(at, action);
+        }
         match self.act(action) {
             Command::None if told => Command::DrawNow,
             command => command,
         }
     }
 
-    /// Takes what stands in the prompt.
-    fn answer(&mut self) -> Command {
-        let Some(prompt) = self.prompt.take() else { return Command::None };
-        let done = match prompt.question {
-            Question::Time | Question::Rate if prompt.text.trim().is_empty() => Ok(Command::DrawNow),
-            Question::Time => self.go_to_typed(&prompt.text),
-            Question::Mark => Ok(self.mark(&prompt.text)),
-            Question::Rate => self.hold_to_typed(&prompt.text),
-        };
-        done.unwrap_or_else(|refusal| {
-            self.prompt = Some(Prompt { refusal: Some(refusal), ..prompt });
-            Command::DrawNow
-        })
-    }
-
-    /// Says this of the newest moment, whatever is on the screen.
-    fn mark(&mut self, text: &str) -> Command {
-        self.how.marks.set(text);
-        let kept = match &self.how.recording {
-            Some(_) => "set",
-            None => "set; it goes with the session, as nothing is being recorded",
-        };
-        self.say(&format!("mark {kept}"))
-    }
-
     fn act(&mut self, action: Action) -> Command {
         match action {
             Action::Back if self.help.is_open() => self.help = Help::Closed,
+            Action::Back if !self.filter().is_empty() => self.set_filter(""),
             Action::Back if self.view != View::Home => self.view = View::Home,
             Action::Quit | Action::Back => return Command::Quit,
             Action::Go(view) => self.go(view),
@@ -253,6 +259,14 @@ impl App {
             Action::PreviousView => self.go(self.view.previous()),
             Action::Open => self.go(View::Rail),
             Action::Copy => return self.copy(),
+            Action::Columns => return self.open_picker(),
+            Action::ZoomIn => return self.zoom_to(self.zoom.unwrap_or_default().narrower()),
+            Action::ZoomOut => return self.zoom_to(self.zoom.unwrap_or_default().wider()),
+            Action::SampleMore => return self.sample(false),
+            Action::SampleLess => return self.sample(true),
+            Action::Filter => self.ask_filter(),
+            Action::Sort => return self.sort_next(),
+            Action::Reverse => return self.sort_reversed(),
             Action::Sessions if self.how.mode.is_seekable() => return Command::Browse,
             Action::Sessions => return self.say("`railscope replay FOLDER` lists the sessions of a folder"),
             Action::Help => self.help = self.help.toggled(),
@@ -267,6 +281,11 @@ impl App {
             }
             Action::Mark if self.how.mode.is_past() => {
                 return self.say("no mark: what was recorded or copied is not changed");
+            }
+            Action::Mark if self.is_behind() => {
+                return self.say(
+                    "no mark: it would not belong to what is seen here, but to now; first End, to live",
+                );
             }
             Action::Mark => {
                 // not behind the help
@@ -302,90 +321,6 @@ impl App {
         Command::DrawNow
     }
 
-    fn go(&mut self, view: View) {
-        self.help = Help::Closed;
-        self.view = view;
-    }
-
-    /// Moves in the view as `action` says.
-    fn move_about(&mut self, action: Action) {
-        let rails = self.shown().topology().rails.len();
-        let is_sideways = matches!(action, Action::Rails | Action::Findings);
-        match self.view {
-            _ if self.help.is_open() => self.help = self.help.moved(action, self.seen.help),
-            View::Home => self.selection.act(action, rails, self.findings.len()),
-            View::Topology => self.selection.act_on_rails(action, rails),
-            View::Rail if is_sideways => {
-                let step = if action == Action::Rails { Action::Up } else { Action::Down };
-                // the first rail is shown before a key chose one
-                self.selection.rail = self.selection.rail.or(Some(0));
-                self.selection.act_on_rails(step, rails);
-                self.lines[self.view.place()] = 0;
-            }
-            View::Rail | View::Placement | View::Load => {
-                let line = &mut self.lines[self.view.place()];
-                let last = self.seen.lines.saturating_sub(1);
-                *line = selection::moved(Some(*line), action, last).min(last);
-            }
-        }
-    }
-
-    /// Takes what was drawn, which keys that move then keep to.
-    pub fn drawn(&mut self, seen: Seen) {
-        self.seen = seen;
-    }
-
-    /// Copies the command beside what is selected.
-    fn copy(&mut self) -> Command {
-        match screen::command_beside(self) {
-            None => self.say("there is no command here to copy"),
-            Some(command) => {
-                self.say(&format!("copied: {command}"));
-                Command::Copy(command)
-            }
-        }
-    }
-
-    /// Makes ready for drawing: judges what is shown, if it was not judged since it changed, and asks how the
-    /// recording fares.
-    pub fn prepare(&mut self) {
-        self.recording_trouble = self.how.recording.as_ref().and_then(|status| status.trouble());
-        self.judge();
-        if !self.how.mode.is_seekable() {
-            self.outline_what_is_new();
-        }
-    }
-
-    fn judge(&mut self) {
-        if self.judged {
-            return;
-        }
-        let findings = self.how.judge(self.shown());
-        self.replace_findings(findings);
-        self.judged = true;
-    }
-
-    /// Looks at the newest of a session that goes on, once in a while, also behind a picture that is held.
-    fn outline_what_is_new(&mut self) {
-        let Some(newest_ns) = self.history.newest_ns() else { return };
-        let is_due = |looked_ns| newest_ns >= looked_ns + OUTLINE_EVERY_NS;
-        if self.outline.looked_to_ns().is_none_or(is_due) {
-            let newest = self.history.newest();
-            let findings = self.how.judge(newest);
-            Arc::make_mut(&mut self.outline).look(newest, &findings);
-        }
-    }
-
-    /// Takes new findings; the selected one stays selected where it is still there.
-    fn replace_findings(&mut self, findings: Vec<Finding>) {
-        let same = |a: &Finding, b: &Finding| a.code == b.code && a.devices == b.devices;
-        self.selection.finding = self.selection.finding.and_then(|at| {
-            let old = self.findings.get(at)?;
-            findings.iter().position(|new| same(new, old)).or_else(|| findings.len().checked_sub(1))
-        });
-        self.findings = findings;
-    }
-
     /// Shows what a terminal like this can show.
     #[cfg(test)]
     pub(crate) fn set_theme(&mut self, theme: Theme) {
@@ -397,6 +332,7 @@ impl App {
     pub(crate) fn show_findings(&mut self, findings: Vec<Finding>) {
         self.replace_findings(findings);
         self.judged = true;
+        self.largest_gb_per_s = crate::view::largest_gb_per_s(self.shown(), self.largest_gb_per_s);
     }
 }
 

@@ -17,13 +17,13 @@ pub use browse::{Browser, Chosen, known_of};
 pub use sheet::Left;
 pub use sweep::sweep;
 
-use crate::app::{App, Command, Msg, Seek, Sought};
+use crate::app::{App, Command, Msg, Seek, Sought, Wheel};
 use crate::hangup::Hangup;
 use crate::outline::Outline;
 use crate::printable::tell;
 use crate::session::{FrameSource, Seekable};
 use crate::timeline::Timeline;
-use crate::view::{self, Seen, Theme};
+use crate::view::{self, Seen, Spot, Theme};
 use anyhow::Context;
 use crossterm::event::{
     Event, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent,
@@ -90,6 +90,7 @@ fn show(
     feed: Feed,
     beside: impl FnOnce(&App, &UnboundedSender<Msg>) -> anyhow::Result<Option<Scan>>,
 ) -> anyhow::Result<(Timeline, Left)> {
+    terminal::can_place_text(std::env::var("TERM").ok().as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -97,7 +98,7 @@ fn show(
     let (mode, stop) = (app.how().mode, app.how().stop.clone());
     let (send, mut msgs) = unbounded_channel();
     let (panics, mut panicked) = Panics::watch();
-    let mouse = if mode.is_seekable() { Mouse::Ours } else { Mouse::Terminals };
+    let mouse = if app.how().screen.mouse.unwrap_or(true) { Mouse::Ours } else { Mouse::Terminals };
     let mut screen = Screen::open(mouse).context("the terminal cannot be used; --headless needs none")?;
     let mut signals = {
         let _inside = runtime.enter();
@@ -149,7 +150,7 @@ async fn watch(
                 Some(Ok(Event::Resize(..))) => Msg::Resized,
                 Some(Ok(Event::Paste(text))) => Msg::Pasted(text),
                 Some(Ok(Event::Mouse(mouse))) => match pointed_at(screen, app, mouse)? {
-                    Some(share) => Msg::Scrubbed(share),
+                    Some(msg) => msg,
                     None => continue,
                 },
                 Some(Ok(_)) => continue,
@@ -219,14 +220,20 @@ fn read_back(app: &App, seek: Seek, answers: UnboundedSender<Msg>) -> anyhow::Re
     thread.map(drop).context("the thread that reads the recording back could not start")
 }
 
-/// The share of the session's length that was clicked on, or dragged over.
-fn pointed_at(screen: &Screen, app: &App, mouse: MouseEvent) -> anyhow::Result<Option<f64>> {
-    let (MouseEventKind::Down(MouseButton::Left) | MouseEventKind::Drag(MouseButton::Left)) = mouse.kind
-    else {
-        return Ok(None);
-    };
+/// What was clicked on, or what the wheel was turned over.
+fn pointed_at(screen: &Screen, app: &App, mouse: MouseEvent) -> anyhow::Result<Option<Msg>> {
     let area = screen.area().context("the terminal's size cannot be read")?;
-    Ok(view::share_at(app, area, mouse.column, mouse.row))
+    let spot = || view::spot_at(app, area, (mouse.column, mouse.row));
+    Ok(match mouse.kind {
+        MouseEventKind::Down(MouseButton::Left) => spot().map(Msg::Clicked),
+        // dragging goes along the session's length and does nothing else
+        MouseEventKind::Drag(MouseButton::Left) => {
+            spot().filter(|spot| matches!(spot, Spot::Share(_))).map(Msg::Clicked)
+        }
+        MouseEventKind::ScrollUp => Some(Msg::Turned(Wheel::Up, spot())),
+        MouseEventKind::ScrollDown => Some(Msg::Turned(Wheel::Down, spot())),
+        _ => None,
+    })
 }
 
 fn draw(screen: &mut Screen, app: &mut App) -> anyhow::Result<()> {

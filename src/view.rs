@@ -1,11 +1,13 @@
 //! The screen: what [`App`] knows, as cells. Nothing here changes anything, waits or looks at a clock.
 
 mod badges;
+mod beside;
+mod boxed;
 mod columns;
 mod figure;
 mod findings;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 mod foot;
 mod groups;
 mod header;
@@ -14,13 +16,18 @@ mod help;
 mod home;
 mod load;
 mod load_page;
+mod order;
 mod page;
+mod past;
+mod picker;
 mod placement;
 mod rail;
 mod rails;
+mod scale;
 mod scrubber;
 mod segments;
 mod sessions;
+mod spot;
 mod sweep;
 mod tabs;
 mod theme;
@@ -29,10 +36,16 @@ mod total;
 mod units;
 mod users;
 
+pub use beside::Beside;
+pub use columns::Column;
+pub use groups::{Group, Heading, by_node};
+pub use order::sort_value;
+pub use scale::largest_gb_per_s;
 pub use sessions::draw as draw_sessions;
+pub use spot::{Spot, spot_at};
 pub use sweep::draw as draw_sweep;
 pub use theme::{Colours, Theme};
-pub use units::{RateUnit, position};
+pub use units::{RateUnit, Rates, position};
 
 use crate::app::{Action, App, Keymap, View};
 use probes::model::Topology;
@@ -49,6 +62,8 @@ const LEAST: (u16, u16) = (60, 15);
 pub struct Seen {
     /// How many places a key can move to in a view with lines of its own.
     pub lines: usize,
+    /// Which columns of the rails there were.
+    pub columns: [bool; Column::ALL.len()],
     /// How many lines the help can be scrolled to; 0 while it is closed.
     pub help: usize,
 }
@@ -72,9 +87,10 @@ fn parts_of(app: &App, area: Rect, frame: &mut Frame) -> Seen {
     let Parts { head, tabs, body, length, foot } = parts(app, area);
     header::draw(app, head, frame);
     tabs::draw(app, tabs, frame);
+    let mut columns = Default::default();
     let lines = match app.view() {
         View::Home => {
-            home::draw(app, body, frame);
+            columns = home::draw(app, body, frame);
             0
         }
         View::Topology => topology::draw(app, body, frame),
@@ -85,7 +101,10 @@ fn parts_of(app: &App, area: Rect, frame: &mut Frame) -> Seen {
     scrubber::draw(app, length, frame);
     foot::draw(app, foot, frame);
     let help = if app.help_is_open() { help::draw(app, area, frame) } else { 0 };
-    Seen { lines, help }
+    if let Some(at) = app.picker() {
+        picker::draw(app, at, columns, area, frame);
+    }
+    Seen { lines, columns, help }
 }
 
 /// Gives every cell that has none the colours of the theme's text and ground.
@@ -108,27 +127,17 @@ pub fn position_of(topology: &Topology, device: &str) -> Option<usize> {
 
 /// The command beside what is selected, to be copied; `None` where there is none.
 #[must_use]
-pub fn command_beside(app: &App) -> Option<String> {
+pub fn command_beside(app: &App) -> Option<Beside> {
     if app.view() == View::Load
-        && let Some(line) = load_page::command(app)
+        && let Some(command) = load_page::command(app)
     {
-        return Some(line);
+        return Some(Beside { command, is_open: false });
     }
     let advice = match app.view() {
         View::Placement => placement::advice(app)?,
         View::Home | View::Topology | View::Rail | View::Load => findings::advice(app)?,
     };
-    // a command stands in backticks; an advice without any is one, or words worth pasting into a ticket
-    let quoted = advice.split('`').nth(1).filter(|command| !command.is_empty());
-    Some(quoted.unwrap_or(&advice).to_owned()).filter(|text| !text.is_empty())
-}
-
-/// The share of the session's length that a cell of the screen stands for; `None` where it stands for none.
-#[must_use]
-pub fn share_at(app: &App, screen: Rect, column: u16, row: u16) -> Option<f64> {
-    let is_seen = !is_too_small(screen) && !app.help_is_open();
-    let area = parts(app, screen).length;
-    is_seen.then(|| scrubber::share_at(app, area, column, row)).flatten()
+    beside::of(&advice)
 }
 
 /// Whether there is no room for what has to be seen.

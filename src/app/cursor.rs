@@ -46,6 +46,11 @@ impl App {
         self.shown().local().latest().map_or(0, |frame| frame.at_ns)
     }
 
+    /// Whether what is seen is older than what came last.
+    pub(super) fn is_behind(&self) -> bool {
+        self.held.is_some() && self.history.newest_ns().is_some_and(|newest_ns| newest_ns > self.here_ns())
+    }
+
     fn pause(&mut self) -> Command {
         if self.ending.is_some() && self.held.is_none() {
             return self.say("this is the end; Home goes to the start");

@@ -1,7 +1,7 @@
 //! How a session is looked at.
 
 use crate::rules::{self, Finding, Limits};
-use crate::session::{Marks, RecordingStatus, Stop, Throttle};
+use crate::session::{Every, Marks, RecordingStatus, Stop, Throttle};
 use crate::settings::Screen;
 use crate::timeline::Timeline;
 use std::sync::Arc;
@@ -59,7 +59,9 @@ pub struct How {
     pub marks: Marks,
     /// Changes the rate of the load while it runs; `None` where there is none, or it cannot be changed.
     pub throttle: Option<Throttle>,
-    /// Keys, colours and unit.
+    /// Time between samples, where it can be changed while they come.
+    pub every: Option<Every>,
+    /// Keys, colours, unit and columns.
     pub screen: Screen,
 }
 
@@ -79,6 +81,7 @@ impl How {
             }));
             // the sort is stable: of equal severity ours come first
             findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+            rules::bring_causes(&mut findings);
         }
         findings.retain(|finding| !self.ignore.iter().any(|code| *code == finding.code));
         findings

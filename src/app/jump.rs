@@ -27,8 +27,12 @@ pub fn target_ns(text: &str, here: Here) -> Result<u64, String> {
     let text = text.trim();
     let (first, last) = here.span_ns;
     if let Some(share) = text.strip_suffix('%') {
-        let share: f64 = share.trim().parse().map_err(|_| refused(text))?;
+        let share = number(share.trim()).filter(|share| *share <= 100.0);
+        let share = share.ok_or_else(|| format!("`{text}` is no share of the session; 0% to 100%"))?;
         return Ok(at_share(share / 100.0, first, last));
+    }
+    if text.rsplit(':').take(text.matches(':').count()).any(|part| whole(part).is_some_and(|n| n >= 60)) {
+        return Err(format!("`{text}`: minutes and seconds go to 59"));
     }
     if let Some(clock) = text.strip_prefix('@') {
         let began_ms =
@@ -108,6 +112,12 @@ fn units(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(number(number_of)? * seconds).ok()
 }
 
+/// The digits before a point, or before what is no digit.
+fn whole(text: &str) -> Option<u32> {
+    let end = text.find(|char: char| !char.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().ok()
+}
+
 /// Digits with at most one point; no sign, no exponent, no `inf`.
 fn number(text: &str) -> Option<f64> {
     let is_plain = !text.is_empty() && text.chars().all(|char| char.is_ascii_digit() || char == '.');
@@ -144,7 +154,7 @@ mod tests {
 
     #[test]
     fn shares_and_times_of_day_are_places_too() {
-        assert_eq!(["50%", "0%", "250%"].map(|text| means(text).unwrap()), [50.0, 0.0, 100.0]);
+        assert_eq!(["50%", "0%", "100 %"].map(|text| means(text).unwrap()), [50.0, 0.0, 100.0]);
         assert_eq!(["@03:04:35", "@03:05", "@03:04:45 UTC"].map(|t| means(t).unwrap()), [30.0, 55.0, 40.0]);
         let none = Here { at_ns: 0, span_ns: (0, 1), started_unix_ms: None };
         assert!(target_ns("@03:04", none).unwrap_err().contains("no wall clock"));
@@ -156,8 +166,19 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_told_the_forms() {
-        for text in ["", "x", "12:30:", ":", "--1s", "-", "1e9", "inf", "@25:00", "@", "%", "5 weeks", "é"] {
+        for text in ["", "x", "12:30:", ":", "--1s", "-", "1e9", "inf", "@25:00", "@", "5 weeks", "é"] {
             assert!(means(text).unwrap_err().contains("12:30  90s"), "{text}");
         }
+    }
+
+    #[test]
+    fn what_lies_nowhere_is_refused_with_the_reason() {
+        for text in ["NaN%", "%", "-5%", "250%", "inf%", "1e1%"] {
+            assert_eq!(means(text), Err(format!("`{text}` is no share of the session; 0% to 100%")));
+        }
+        for text in ["1:99", "0:60", "1:75:00", "@03:75", "+1:60"] {
+            assert_eq!(means(text), Err(format!("`{text}`: minutes and seconds go to 59")));
+        }
+        assert_eq!(means("90:00"), Ok(5400.0), "minutes alone go on");
     }
 }

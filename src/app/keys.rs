@@ -28,6 +28,22 @@ pub enum Action {
     Colours,
     /// On the first view: rates over the whole session, or not.
     Heat,
+    /// Ask for which rails and findings are to be listed.
+    Filter,
+    /// Sort rails by the next that there is.
+    Sort,
+    /// Sort them the other way round.
+    Reverse,
+    /// Choose the columns of the rails.
+    Columns,
+    /// Less of the past in trends and strips.
+    ZoomIn,
+    /// More of it.
+    ZoomOut,
+    /// Sample more often.
+    SampleMore,
+    /// Sample less often.
+    SampleLess,
     /// Previous rail, finding or line.
     Up,
     /// Next rail, finding or line.
@@ -149,6 +165,12 @@ pub const BINDINGS: &[Binding] = &[
     binding(Action::PageDown, "page-down", &[plain(KeyCode::PageDown), ctrl('f')], "ten down", None),
     binding(Action::First, "first", &[letter('H')], "to the first", None),
     binding(Action::Last, "last", &[letter('L'), letter('G')], "to the last", None),
+    binding(Action::Filter, "filter", &[letter('/')], "only some rails, findings", Some("filter")),
+    binding(Action::Sort, "sort", &[letter('s')], "sort rails by the next", Some("sort")),
+    binding(Action::Reverse, "reverse", &[letter('r')], "sort the other way round", None),
+    binding(Action::Columns, "columns", &[letter('v')], "choose the columns", None),
+    binding(Action::ZoomIn, "zoom-in", &[letter(',')], "less of the past", None),
+    binding(Action::ZoomOut, "zoom-out", &[letter('.')], "more: 30 s to all", None),
     binding(Action::Copy, "copy", &[letter('c'), letter('y')], "copy its command", None),
     binding(Action::Pause, "pause", &[letter(' ')], "pause; sampling goes on", Some("pause")),
     binding(Action::StepBack, "step-back", &[letter('[')], "one frame back", None),
@@ -165,6 +187,8 @@ pub const BINDINGS: &[Binding] = &[
     binding(Action::Slower, "slower", &[letter('-')], "replay slower; load: less", None),
     binding(Action::HoldLoad, "hold-load", &[letter('X')], "hold the load, let it go", None),
     binding(Action::Rate, "rate", &[letter('R')], "type the load's rate cap", None),
+    binding(Action::SampleMore, "sample-more", &[letter('<')], "sample more often", None),
+    binding(Action::SampleLess, "sample-less", &[letter('>')], "less often: 0.1 to 10 s", None),
     binding(Action::Sessions, "sessions", &[letter('b')], "sessions of this folder", None),
     binding(Action::Units, "units", &[letter('u')], "GB/s, Gb/s, GiB/s", Some("units")),
     binding(Action::Heat, "heat", &[letter('z')], "rates over the session", None),

@@ -1,7 +1,8 @@
 //! What comes in to the screen, and what goes out of it.
 
-use super::History;
+use super::{History, Wheel};
 use crate::outline::Outline;
+use crate::view::Spot;
 use crossterm::event::KeyEvent;
 use probes::model::Frame;
 use std::sync::Arc;
@@ -19,8 +20,10 @@ pub enum Msg {
     Resized,
     /// A text was pasted.
     Pasted(String),
-    /// A person points at this share of the session's length.
-    Scrubbed(f64),
+    /// A person clicks on this.
+    Clicked(Spot),
+    /// A person turns the wheel over this.
+    Turned(Wheel, Option<Spot>),
     /// The place that was asked for.
     Sought(Box<Sought>),
     /// The part of the recording that was asked for with [`Command::Recall`].

@@ -14,6 +14,8 @@ pub enum Question {
     Mark,
     /// The rate that the load is to be held to.
     Rate,
+    /// Which rails and findings are to be listed.
+    Filter,
 }
 
 /// A text that is being typed.

@@ -121,10 +121,11 @@ impl Entry {
 }
 
 impl Summary {
-    /// The worst of what was found.
+    /// The worst of what was found; what explains it may stand before it, and be no fault.
     #[must_use]
     pub fn worst(&self) -> Option<&Finding> {
-        self.findings.as_ref()?.first()
+        // of equals the first
+        self.findings.as_ref()?.iter().rev().max_by_key(|finding| finding.severity)
     }
 }
 

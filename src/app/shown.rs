@@ -1,11 +1,11 @@
 //! What the screen knows, for whoever draws it.
 
 use super::help::Help;
-use super::{App, Ending, How, Keymap, Prompt, Selection, View};
+use super::{App, Ending, How, Keymap, Prompt, Selection, View, Zoom};
 use crate::outline::Outline;
 use crate::rules::Finding;
 use crate::timeline::Timeline;
-use crate::view::{RateUnit, Theme};
+use crate::view::{Rates, Theme};
 
 impl App {
     /// Ends the screen's work and hands the session over.
@@ -131,10 +131,22 @@ impl App {
         self.heat_open
     }
 
-    /// Unit of rates.
+    /// What of the past trends show.
     #[must_use]
-    pub fn unit(&self) -> RateUnit {
-        self.unit
+    pub fn zoom(&self) -> Zoom {
+        self.zoom.unwrap_or_default()
+    }
+
+    /// What of the past strips over the session show: all of it, unless a key asked for less.
+    #[must_use]
+    pub fn zoom_of_strips(&self) -> Option<Zoom> {
+        self.zoom
+    }
+
+    /// How rates are written.
+    #[must_use]
+    pub fn rates(&self) -> Rates {
+        Rates::up_to(self.largest_gb_per_s, self.unit)
     }
 
     /// How many times its own pace a replay goes.

@@ -3,7 +3,7 @@
 use super::{Action, selection};
 use crate::sweep::statements::{Curve, curves};
 use crate::sweep::{Point, Spot, Sweep};
-use crate::view::RateUnit;
+use crate::view::{RateUnit, Rates};
 use std::time::{Duration, Instant};
 
 /// What a key does to a sweep on the screen.
@@ -120,10 +120,11 @@ impl Sweeping {
         self.sweep.point(self.selected.or(self.newest)?)
     }
 
-    /// Unit of rates.
+    /// How rates are written, by the largest of them.
     #[must_use]
-    pub fn unit(&self) -> RateUnit {
-        self.unit
+    pub fn unit(&self) -> Rates {
+        let gbit = self.curves.iter().flat_map(|curve| &curve.rates).map(|(_, gbit)| *gbit);
+        Rates::up_to(gbit.reduce(f64::max).unwrap_or(f64::INFINITY) / 8.0, self.unit)
     }
 
     /// What the last key has to say.

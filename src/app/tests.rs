@@ -1,10 +1,11 @@
 //! Every behaviour of the screen, without a terminal, a thread or a clock.
 
-use super::{App, Command, History, How, Mode, Msg, Seek, Sought};
+use super::{App, Command, History, How, Mode, Msg, Seek, Sought, Wheel, Zoom};
 use crate::outline::Outline;
 use crate::rules::{Finding, Severity};
+use crate::session::Every;
 use crate::timeline::Timeline;
-use crate::view::Theme;
+use crate::view::{Spot, Theme};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use probes::model::{Frame, Session, Topology};
 use std::sync::Arc;
@@ -228,7 +229,7 @@ fn a_replay_goes_from_finding_to_finding_and_says_which() {
 fn a_place_that_is_pointed_at_is_gone_to() {
     let mut app = held_replay();
     let seek = Seek { number: 1, to_ns: 50_000_000_000, pace: None };
-    assert_eq!(app.update(Msg::Scrubbed(0.5)), Command::Seek(seek));
+    assert_eq!(app.update(Msg::Clicked(Spot::Share(0.5))), Command::Seek(seek));
 }
 
 #[test]
@@ -244,4 +245,50 @@ fn a_mark_is_what_was_typed_and_a_recording_is_not_changed() {
     let mut past = app(Mode::Replay);
     press(&mut past, 'm');
     assert!(past.prompt().is_none() && past.notice().unwrap().contains("is not changed"));
+}
+
+#[test]
+fn a_mark_is_refused_where_it_would_belong_to_another_moment() {
+    let mut app = app(Mode::Live);
+    (0..5).for_each(|seq| _ = frame(&mut app, seq));
+    press(&mut app, 'm');
+    assert!(app.prompt().is_some());
+    code(&mut app, KeyCode::Esc);
+    press(&mut app, '[');
+    press(&mut app, 'm');
+    assert!(app.prompt().is_none() && app.notice().unwrap().starts_with("no mark: "), "{:?}", app.notice());
+    code(&mut app, KeyCode::End);
+    press(&mut app, 'm');
+    assert!(app.prompt().is_some());
+}
+
+#[test]
+fn the_interval_of_what_is_live_is_changed_and_of_all_else_it_is_said_why_not() {
+    let mut live = app(Mode::Live);
+    let every = Every::new(std::time::Duration::from_millis(100));
+    live.how.every = Some(every.clone());
+    press(&mut live, '>');
+    assert_eq!((every.get().as_millis(), live.interval_ns()), (200, 200_000_000));
+    assert_eq!(live.notice(), Some("sampling every 200ms from here on"));
+    press(&mut live, '<');
+    press(&mut live, '<');
+    assert_eq!(live.notice(), Some("100ms is the shortest interval that keys go to"));
+    for (mode, why) in [(Mode::Replay, "recorded"), (Mode::Tree, "copied tree"), (Mode::Demo, "simulation")] {
+        let mut app = app(mode);
+        press(&mut app, '>');
+        let notice = app.notice().unwrap();
+        assert!(notice.starts_with("no other interval") && notice.contains(why), "{notice}");
+    }
+}
+
+#[test]
+fn the_wheel_zooms_the_past_and_keys_do_too() {
+    let mut app = app(Mode::Live);
+    app.update(Msg::Turned(Wheel::Down, Some(Spot::Past)));
+    assert_eq!(app.zoom(), Zoom::TwoMinutes);
+    press(&mut app, '.');
+    assert_eq!((app.zoom(), app.notice()), (Zoom::TenMinutes, Some("trends and strips: last 10 min")));
+    press(&mut app, ',');
+    app.update(Msg::Turned(Wheel::Up, Some(Spot::Past)));
+    assert_eq!(app.zoom(), Zoom::Minute);
 }

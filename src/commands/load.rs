@@ -70,9 +70,8 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let stop = Stop::new();
     let throttle = Throttle::new();
     let changing = watch::has_screen(&common).then(|| Every::new(every));
-    let live = Live::new(root, topology, every, None, Some(load), stop.clone())
-        .held_by(throttle.clone())
-        .changing(changing.clone());
+    let live = Live::new(root, topology, every, None, Some(load), stop.clone()).changing(changing.clone());
+    let live = live.held_by(throttle.clone());
     let began = live.began();
     let (source, strained) = gentle(Box::new(live), &stop, args.gentle);
     let sight = connected.agreed.sight.clone();

@@ -1,6 +1,6 @@
 //! The one figure of a rail that its bar shows, and where it comes from.
 
-use crate::timeline::{HostTimeline, Interval, Quality, RailRates, WINDOW_NS};
+use crate::timeline::{HostTimeline, Interval, Quality, RailRates};
 use probes::model::{LoadOp, RailId, Topology};
 
 /// Digits that change ten times a second cannot be read: rates on the screen are means of this time.
@@ -181,13 +181,19 @@ pub fn peak(host: &HostTimeline, rail: RailId, kind: Kind) -> Option<f64> {
         .reduce(f64::max)
 }
 
-/// The last minute in so many equal pieces, oldest first; `None` where nothing was read. Fewer pieces where the
+/// The time up to now, of this length, in so many equal pieces, oldest first; `None` where nothing was read. Fewer pieces where the
 /// session is younger.
 ///
 /// The pieces stand still while time goes on, so that a hill moves as a whole instead of changing its shape.
 #[must_use]
-pub fn trend(host: &HostTimeline, rail: RailId, kind: Kind, pieces: usize) -> Vec<Option<f64>> {
-    let Some(piece_ns) = WINDOW_NS.checked_div(pieces as u64).filter(|ns| *ns > 0) else {
+pub fn trend(
+    host: &HostTimeline,
+    rail: RailId,
+    kind: Kind,
+    length_ns: u64,
+    pieces: usize,
+) -> Vec<Option<f64>> {
+    let Some(piece_ns) = length_ns.checked_div(pieces as u64).filter(|ns| *ns > 0) else {
         return Vec::new();
     };
     let Some(latest) = host.latest() else {
@@ -216,7 +222,7 @@ pub fn trend(host: &HostTimeline, rail: RailId, kind: Kind, pieces: usize) -> Ve
 #[cfg(test)]
 mod tests {
     use super::{Figure, Kind, peak, trend};
-    use crate::timeline::Timeline;
+    use crate::timeline::{Timeline, WINDOW_NS};
     use crate::view::fixture::{Node, host_of, rail_frame};
     use probes::model::{Frame, Gap, RailFrame, RailId};
 
@@ -301,9 +307,12 @@ mod tests {
             let rails = vec![rail_frame(bytes, 0)];
             timeline.push(Frame { seq, at_ns: seq * 10_000_000_000, rails, ..Frame::default() });
         }
-        let pieces = trend(timeline.local(), RAIL, Kind::Rx, 6);
+        let pieces = trend(timeline.local(), RAIL, Kind::Rx, WINDOW_NS, 6);
         assert_eq!(pieces, [Some(1.0), Some(3.0), None]);
-        assert_eq!(trend(timeline.local(), RAIL, Kind::Rx, 12)[..4], [1.0, 1.0, 3.0, 3.0].map(Some));
+        assert_eq!(
+            trend(timeline.local(), RAIL, Kind::Rx, WINDOW_NS, 12)[..4],
+            [1.0, 1.0, 3.0, 3.0].map(Some)
+        );
         assert_eq!(peak(timeline.local(), RAIL, Kind::Rx), Some(3.0));
     }
 }

@@ -1,11 +1,10 @@
 //! The findings, worst first, each with what to do.
 
-use super::groups;
 use super::segments::{Segment, paint};
 use crate::app::{App, Focus};
-use crate::rules::Severity;
+use crate::rules::{Finding, Severity};
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::widgets::Widget;
 use widgets::{FindingItem, FindingList};
 
@@ -18,30 +17,51 @@ pub const GOOD_HEIGHT: u16 = 9;
 /// With so many lines, ordinary findings are told in full.
 pub const AMPLE_HEIGHT: u16 = 16;
 
-/// Draws them.
-pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
+/// The findings that are listed, as the list takes them.
+fn items(app: &App) -> Vec<FindingItem> {
     let theme = app.theme();
-    let items: Vec<_> = app
-        .findings()
-        .iter()
-        .map(|finding| FindingItem {
-            severity: word(finding.severity).to_owned(),
-            style: theme.severity(finding.severity),
-            code: finding.code.clone().into_owned(),
-            message: theme.text(&finding.message),
-            advice: theme.text(&finding.advice),
-        })
-        .collect();
-    let list = FindingList {
-        items: &items,
+    let item = |finding: &Finding| FindingItem {
+        severity: word(finding.severity).to_owned(),
+        style: theme.severity(finding.severity),
+        code: finding.code.clone().into_owned(),
+        message: theme.text(&finding.message),
+        advice: theme.text(&finding.advice),
+    };
+    app.listed_findings().into_iter().map(item).collect()
+}
+
+fn list<'a>(app: &App, items: &'a [FindingItem]) -> FindingList<'a> {
+    let theme = app.theme();
+    FindingList {
+        items,
         selected: in_full(app),
         focused: app.selection().focus == Focus::Findings,
         empty: nothing(app),
         advice: theme.plain(),
         symbols: theme.symbols,
-    };
+    }
+}
+
+/// The lines of the list, below its title.
+fn body(area: Rect) -> Rect {
+    let title = area.height.min(1);
+    Rect { y: area.y + title, height: area.height - title, ..area }
+}
+
+/// The finding that stands at a cell; `None` beside all of them.
+pub fn at(app: &App, area: Rect, cell: Position) -> Option<usize> {
+    let body = body(area);
+    list(app, &items(app)).at(body.width, body.height, cell.y.checked_sub(body.y)?)
+}
+
+/// Draws them.
+pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
+    let theme = app.theme();
+    let listed = app.listed_findings();
+    let items = items(app);
+    let list = list(app, &items);
     let title = Rect { height: area.height.min(1), ..area };
-    let body = Rect { y: area.y + title.height, height: area.height - title.height, ..area };
+    let body = body(area);
     let shown = list.shown(body.width, body.height);
     let mut right = Vec::new();
     if !shown.is_empty() && shown.len() < items.len() {
@@ -54,19 +74,18 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
         let facts = if gaps == 1 { "1 fact".to_owned() } else { format!("{gaps} facts") };
         right.insert(0, Segment::new(format!("{facts} unknown: railscope probe"), theme.dim(), 2));
     }
-    paint(
-        vec![Segment::new(heading(app), theme.strong(), 0)],
-        right,
-        title,
-        frame.buffer_mut(),
-        theme.symbols,
-    );
+    let mut left = vec![Segment::new(heading(&listed, app.findings().len()), theme.strong(), 0)];
+    if app.rates().is_unlike_findings() && !items.is_empty() {
+        left.push(Segment::new("their rates in GB/s", theme.dim(), 1));
+    }
+    paint(left, right, title, frame.buffer_mut(), theme.symbols);
     (&list).render(body, frame.buffer_mut());
 }
 
 /// What to do about the finding that is shown in full.
 pub fn advice(app: &App) -> Option<String> {
-    let finding = app.findings().get(in_full(app).unwrap_or(0))?;
+    let listed = app.listed_findings();
+    let finding = listed.get(in_full(app).unwrap_or(0))?;
     (!finding.advice.is_empty()).then(|| finding.advice.clone())
 }
 
@@ -76,9 +95,9 @@ fn in_full(app: &App) -> Option<usize> {
     let selection = app.selection();
     let topology = app.shown().topology();
     let of_rail = || {
-        let id = groups::at(topology, selection.rail?)?;
+        let id = app.rail_at(selection.rail?)?;
         let device = &topology.rails[id.0].device;
-        app.findings().iter().position(|finding| finding.devices.contains(device))
+        app.listed_findings().iter().position(|finding| finding.devices.contains(device))
     };
     match selection.focus {
         Focus::Findings => selection.finding,
@@ -95,8 +114,8 @@ pub fn word(severity: Severity) -> &'static str {
     }
 }
 
-fn heading(app: &App) -> String {
-    let count = |severity| app.findings().iter().filter(|finding| finding.severity == severity).count();
+fn heading(listed: &[&Finding], all: usize) -> String {
+    let count = |severity| listed.iter().filter(|finding| finding.severity == severity).count();
     let part = |severity, one: &str, many: &str| match count(severity) {
         0 => None,
         1 => Some(format!("1 {one}")),
@@ -110,12 +129,15 @@ fn heading(app: &App) -> String {
     .into_iter()
     .flatten()
     .collect();
-    if parts.is_empty() { "Findings".to_owned() } else { format!("Findings: {}", parts.join(", ")) }
+    let more = if listed.len() < all { format!(" ({all} without the filter)") } else { String::new() };
+    if parts.is_empty() { format!("Findings{more}") } else { format!("Findings: {}{more}", parts.join(", ")) }
 }
 
 /// Nothing found is no proof: a rail's level is judged only while something tries to fill it.
 fn nothing(app: &App) -> &'static str {
-    if app.shown().local().latest().is_none() {
+    if !app.findings().is_empty() {
+        "Nothing that the filter takes."
+    } else if app.shown().local().latest().is_none() {
         "waiting for the first sample"
     } else if app.shown().local().load().is_none() {
         "Nothing found. Without a load, low rates are not judged: an idle rail looks like a slow one."

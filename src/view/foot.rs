@@ -4,7 +4,7 @@ use super::segments::{Segment, paint};
 use crate::app::{Action, App, BINDINGS, FORMS_OF_RATE, FORMS_OF_TIME, Keymap, Mode, Prompt, Question, View};
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use widgets::width;
+use widgets::{clip, width};
 
 /// Draws the keys at the foot of the screen, or the text that is being typed there.
 pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
@@ -26,7 +26,9 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
                 (Action::NextEvent, _) if travels => "event",
                 (Action::Findings, View::Rail) => "next rail",
                 (Action::Findings, View::Topology | View::Placement | View::Load)
-                | (Action::Open, View::Rail) => {
+                | (Action::Open, View::Rail)
+                | (Action::Sort, View::Rail | View::Topology | View::Placement | View::Load)
+                | (Action::Filter, View::Load) => {
                     return None;
                 }
                 (Action::Down, View::Rail | View::Load) => "scroll",
@@ -39,6 +41,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
                 (Action::Pause | Action::StepBack | Action::Jump | Action::NextFinding, _)
                 | (Action::Copy, View::Placement)
                 | (Action::Findings, View::Rail) => 1,
+                (Action::Filter | Action::Sort, _) => 3,
                 _ => 2,
             };
             let keys = match binding.action {
@@ -72,6 +75,7 @@ fn ask(app: &App, prompt: &Prompt, area: Rect, frame: &mut Frame) {
     let (question, forms) = match prompt.question {
         Question::Time => ("go to:", FORMS_OF_TIME),
         Question::Rate => ("rate cap:", FORMS_OF_RATE),
+        Question::Filter => ("filter:", "device, netdev, N0 or code; Enter keeps it, Esc ends it"),
         Question::Mark => ("mark:", "what happens now, in a few words; Enter sets it"),
     };
     let room = usize::from(area.width).saturating_sub(question.len() + 2);
@@ -80,16 +84,17 @@ fn ask(app: &App, prompt: &Prompt, area: Rect, frame: &mut Frame) {
     while width(end) > room && !end.is_empty() {
         end = &end[end.chars().next().map_or(0, char::len_utf8)..];
     }
-    let mut hint = prompt.refusal.as_deref().unwrap_or(forms);
-    if prompt.refusal.is_some() && width(end) + question.len() + 4 + width(hint) > usize::from(area.width) {
-        hint = "no time";
-    }
+    let room = usize::from(area.width).saturating_sub(width(end) + question.len() + 4);
+    let (hint, style) = match &prompt.refusal {
+        // of a reason, its beginning says more than nothing
+        Some(refusal) => (clip(&theme.text(refusal), room, theme.symbols), theme.strong()),
+        None if width(forms) <= room => (theme.text(forms), theme.dim()),
+        None => (String::new(), theme.dim()),
+    };
     let left = vec![
         Segment::new(question, theme.strong(), 0),
         Segment::new(format!("{end}{}", theme.pick("▏", "_")), theme.plain(), 0),
     ];
-    let is_roomy = width(end) + question.len() + 4 + width(hint) <= usize::from(area.width);
-    let style = if prompt.refusal.is_some() { theme.strong() } else { theme.dim() };
-    let right = vec![Segment::new(if is_roomy { theme.text(hint) } else { String::new() }, style, 1)];
+    let right = vec![Segment::new(hint, style, 1)];
     paint(left, right, area, frame.buffer_mut(), theme.symbols);
 }

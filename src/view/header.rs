@@ -84,7 +84,7 @@ fn time(app: &App) -> Vec<Segment> {
         pieces.push(Segment::new(text, theme.plain(), 1));
     }
     let newest = at(app.newest());
-    let interval_ns = app.shown().session().interval_ns;
+    let interval_ns = app.shown().session().interval_ns.min(app.interval_ns());
     let (text, style) = if app.is_paused() {
         let sign = theme.pick("⏸", "=");
         let shown_at = exact_position(shown, interval_ns);
@@ -94,7 +94,7 @@ fn time(app: &App) -> Vec<Segment> {
         } else if behind < 1_000_000_000 {
             format!(" {sign} HELD at {shown_at} ")
         } else {
-            format!(" {sign} HELD at {shown_at}, {} behind ", Period(whole_seconds(behind)))
+            format!(" {sign} HELD at {shown_at}, {} behind ", position(behind))
         };
         (text, theme.sign())
     } else if let Some(ending) = app.ending() {
@@ -107,15 +107,14 @@ fn time(app: &App) -> Vec<Segment> {
     pieces
 }
 
-fn whole_seconds(ns: u64) -> Duration {
-    Duration::from_secs(ns / 1_000_000_000)
-}
-
 fn setting(app: &App) -> Vec<Segment> {
     let theme = app.theme();
-    let session = app.shown().session();
-    let mut pieces = vec![Segment::new(app.unit().word(), theme.plain(), 0)];
-    let every = Period(Duration::from_nanos(session.interval_ns));
+    let mut pieces = Vec::new();
+    if !app.filter().is_empty() {
+        pieces.push(Segment::new(format!(" filter: {} ", theme.text(app.filter())), theme.sign(), 0));
+    }
+    pieces.push(Segment::new(app.rates().word(), theme.plain(), 0));
+    let every = Period(Duration::from_nanos(app.interval_ns()));
     pieces.push(Segment::new(format!("every {every}"), theme.plain(), 0));
     if let Some(cost) = sample_cost(app.shown().local()) {
         pieces.push(Segment::new(cost, theme.dim(), 2));

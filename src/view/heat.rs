@@ -1,6 +1,7 @@
 //! Rail by time over the whole session: which rail sagged, and when.
 
-use super::groups;
+use super::groups::devices;
+use super::past;
 use super::segments::{Segment, paint};
 use super::units::position;
 use crate::app::App;
@@ -8,7 +9,7 @@ use probes::model::RailId;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
-use widgets::{HeatCell, HeatStrip, clip};
+use widgets::{HeatCell, HeatStrip, shorten};
 
 /// A stretch with less than this share of the rail's own median sagged; by default a rail with less than this share of its like is slow, too.
 const SAGS: f64 = 0.85;
@@ -37,16 +38,23 @@ impl Strip {
 
 /// Lines it takes to show every rail.
 pub fn height(app: &App) -> u16 {
-    u16::try_from(app.shown().topology().rails.len() + 1).unwrap_or(u16::MAX)
+    u16::try_from(app.listed_rails() + 1).unwrap_or(u16::MAX)
+}
+
+fn heading(app: &App) -> String {
+    app.zoom_of_strips().map_or("Rates over the session".to_owned(), |zoom| format!("Rates, {}", zoom.word()))
 }
 
 /// Draws as many rails as have room; where not all have, those that sagged most.
 pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
     let theme = app.theme();
-    let Some(span) = app.outline().span_ns().filter(|_| area.height > 1) else { return };
+    let span = match app.zoom_of_strips() {
+        None => app.outline().span_ns(),
+        Some(zoom) => past::span_ns(app, zoom),
+    };
+    let Some(span) = span.filter(|_| area.height > 1) else { return };
     let cells = area.width.saturating_sub(NAME + 1 + LOW);
-    let topology = app.shown().topology();
-    let order = groups::by_node(topology).into_iter().flat_map(|group| group.rails);
+    let order = app.groups().into_iter().flat_map(|group| group.rails);
     let mut strips: Vec<Strip> = order.map(|rail| strip(app, rail, span, usize::from(cells))).collect();
     let room = usize::from(area.height - 1);
     let count = strips.len();
@@ -55,7 +63,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
         strips.truncate(room);
     }
     let mut left = vec![
-        Segment::new("Rates over the session", theme.strong(), 0),
+        Segment::new(heading(app), theme.strong(), 0),
         Segment::new(format!("{} to {}", position(span.0), position(span.1)), theme.plain(), 2),
         Segment::new("on the scale of each ceiling", theme.dim(), 4),
     ];
@@ -65,7 +73,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
     if app.how().mode.is_seekable() && !app.outline().is_whole() {
         left.push(Segment::new("still looking", theme.dim(), 3));
     }
-    let right = vec![Segment::new(format!("lowest, {}", app.unit().word()), theme.dim(), 3)];
+    let right = vec![Segment::new(format!("lowest, {}", app.rates().word()), theme.dim(), 3)];
     paint(left, right, Rect { height: 1, ..area }, frame.buffer_mut(), theme.symbols);
     for (y, strip) in (area.y + 1..area.bottom()).zip(&strips) {
         row(app, strip, span, Rect { y, height: 1, ..area }, frame);
@@ -98,7 +106,7 @@ fn row(app: &App, strip: &Strip, span: (u64, u64), area: Rect, frame: &mut Frame
         })
         .collect();
     let buffer = frame.buffer_mut();
-    let name = clip(&rail.device, usize::from(NAME), theme.symbols);
+    let name = shorten(&rail.device, &devices(app.shown().topology()), usize::from(NAME), theme.symbols);
     buffer.set_string(area.x, area.y, name, theme.plain());
     let at = Rect { x: area.x + NAME + 1, width: area.width.saturating_sub(NAME + 1 + LOW), ..area };
     (&HeatStrip { cells: &cells, absent: theme.dim(), symbols: theme.symbols }).render(at, buffer);
@@ -108,9 +116,9 @@ fn row(app: &App, strip: &Strip, span: (u64, u64), area: Rect, frame: &mut Frame
     let when = span.0.saturating_add(u64::try_from(when).unwrap_or(0));
     let sags = strip.depth() < SAGS;
     let text = if sags {
-        format!(" {} {} at {}", theme.pick("▼", "v"), app.unit().text(lowest), position(when))
+        format!(" {} {} at {}", theme.pick("▼", "v"), app.rates().text(lowest), position(when))
     } else {
-        format!("   {}", app.unit().text(lowest))
+        format!("   {}", app.rates().text(lowest))
     };
     let style = if sags { theme.severity(crate::rules::Severity::Warning) } else { theme.dim() };
     buffer.set_stringn(at.right(), area.y, text, usize::from(LOW), style);

@@ -1,14 +1,14 @@
 //! The help that lies over the screen: keys of the view in sight first, then the others, then the signs.
 
 use super::badges::LEGEND;
+use super::boxed;
 use super::foot::shortest;
 use super::theme::Theme;
 use crate::app::{Action, App, BINDINGS, View};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, BorderType, Clear, Paragraph};
-use widgets::{Symbols, width};
+use widgets::width;
 
 /// Cells of keys before their text.
 const KEYS: usize = 8;
@@ -43,8 +43,6 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
     } else {
         format!(" {closes} closes ")
     };
-    let cells = columns.iter().map(|lines| widest(lines) + GAP).sum::<usize>().max(width(&foot)) + 2;
-    let over = middle(area, (cells, shown + 2));
     let mut lines = vec![Line::default(); shown];
     for column in &columns {
         for (line, extra) in lines.iter_mut().zip(column.iter().skip(from)) {
@@ -55,21 +53,8 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
             line.push_span(Span::raw(" ".repeat(end - line.width())));
         }
     }
-    let block = Block::bordered().title(" railscope: keys and signs ").title_bottom(theme.text(&foot));
-    let block = match theme.symbols {
-        Symbols::Unicode => block.border_type(BorderType::Plain),
-        Symbols::Ascii => block.border_set(ASCII_BORDER),
-    };
-    frame.render_widget(Clear, over);
-    frame.render_widget(Paragraph::new(lines).block(block), over);
+    boxed::draw(theme, lines, (" railscope: keys and signs ", &foot), area, frame);
     places
-}
-
-/// So many cells in the middle of an area, as far as it has them.
-fn middle(area: Rect, (cells, rows): (usize, usize)) -> Rect {
-    let least = |cells: usize, most: u16| u16::try_from(cells).unwrap_or(most).min(most);
-    let (width, height) = (least(cells, area.width), least(rows, area.height));
-    Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }
 
 /// What stands in the help, in its order.
@@ -120,6 +105,12 @@ fn of(action: Action) -> Of {
         | A::Other
         | A::Open
         | A::Copy
+        | A::Filter
+        | A::Sort
+        | A::Reverse
+        | A::Columns
+        | A::ZoomIn
+        | A::ZoomOut
         | A::Heat
         | A::HoldLoad
         | A::Rate => Of::Place,
@@ -130,6 +121,8 @@ fn of(action: Action) -> Of {
         | A::Start
         | A::End
         | A::Mark
+        | A::SampleMore
+        | A::SampleLess
         | A::NextFinding
         | A::PreviousFinding
         | A::NextEvent
@@ -151,10 +144,12 @@ fn of(action: Action) -> Of {
 /// Whether a key that moves does so in this view.
 fn moves_in(action: Action, view: View) -> bool {
     match action {
-        Action::Other | Action::Heat => view == View::Home,
+        Action::Other | Action::Heat | Action::Sort | Action::Reverse | Action::Columns => view == View::Home,
+        Action::ZoomIn | Action::ZoomOut => matches!(view, View::Home | View::Rail),
         Action::Rails | Action::Findings => matches!(view, View::Home | View::Rail),
         Action::Open => matches!(view, View::Home | View::Topology),
         Action::HoldLoad | Action::Rate => view == View::Load,
+        Action::Filter => view != View::Load,
         _ => true,
     }
 }
@@ -215,14 +210,3 @@ fn flow(sections: &[Section], length: usize, theme: Theme) -> Vec<Vec<Line<'stat
     }
     columns
 }
-
-const ASCII_BORDER: ratatui::symbols::border::Set = ratatui::symbols::border::Set {
-    top_left: "+",
-    top_right: "+",
-    bottom_left: "+",
-    bottom_right: "+",
-    vertical_left: "|",
-    vertical_right: "|",
-    horizontal_top: "-",
-    horizontal_bottom: "-",
-};

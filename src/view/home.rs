@@ -1,20 +1,31 @@
 //! The first view: every rail, their total, what our load did, who uses the rails, and what was found.
 
+use super::columns::Column;
 use super::rails::Rails;
+use super::spot::Spot;
 use super::{findings, heat, load, total, users};
 use crate::app::App;
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::{Constraint, Layout, Position, Rect};
 
-/// The rails, their total, what our load did, who uses the rails, and the findings in what is left.
-pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
+/// What stands where.
+struct Areas {
+    rails: Rect,
+    total: Rect,
+    load: Rect,
+    users: Rect,
+    heat: Rect,
+    findings: Rect,
+}
+
+fn areas(app: &App, area: Rect) -> (Rails<'_>, Areas) {
     let of_load = load::height(app, area);
     let of_users = users::height(app);
     let sums = 1 + of_load + of_users;
     let most = area.height.saturating_sub(sums + findings::LEAST_HEIGHT);
-    let rails = Rails::new(app, area.width, area.height.saturating_sub(sums + findings::GOOD_HEIGHT));
-    let height = rails.height().min(most);
-    let [rails_area, total_area, load_area, users_area, heat_area, findings_area] = Layout::vertical([
+    let laid = Rails::new(app, area.width, area.height.saturating_sub(sums + findings::GOOD_HEIGHT));
+    let height = laid.height().min(most);
+    let [rails, total, load, users, heat, findings] = Layout::vertical([
         Constraint::Length(height),
         Constraint::Length(1),
         Constraint::Length(of_load),
@@ -23,12 +34,34 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
         Constraint::Min(0),
     ])
     .areas(area);
-    let shown = rails.draw(rails_area, frame);
-    total::draw(app, &shown, total_area, frame);
-    load::draw(app, load_area, frame);
-    users::draw(app, users_area, frame);
-    heat::draw(app, heat_area, frame);
-    findings::draw(app, findings_area, frame);
+    (laid, Areas { rails, total, load, users, heat, findings })
+}
+
+/// Draws the rails, their total, what our load did, who uses the rails, and the findings in what is left; tells which columns
+/// of the rails there were.
+pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> [bool; Column::ALL.len()] {
+    let (rails, areas) = areas(app, area);
+    let shown = rails.draw(areas.rails, frame);
+    total::draw(app, &shown, areas.total, frame);
+    load::draw(app, areas.load, frame);
+    users::draw(app, areas.users, frame);
+    heat::draw(app, areas.heat, frame);
+    findings::draw(app, areas.findings, frame);
+    rails.shown_columns()
+}
+
+/// What a cell of this view stands for.
+pub fn spot_at(app: &App, area: Rect, cell: Position) -> Option<Spot> {
+    let (rails, areas) = areas(app, area);
+    if areas.rails.contains(cell) {
+        rails.spot_at(areas.rails, cell)
+    } else if areas.heat.contains(cell) {
+        Some(Spot::Past)
+    } else if areas.findings.contains(cell) {
+        Some(Spot::Finding(findings::at(app, areas.findings, cell)))
+    } else {
+        None
+    }
 }
 
 /// Lines of the rates over the session, of so many for them and the findings: all where findings keep theirs, or as far

@@ -2,7 +2,7 @@
 
 use super::Theme;
 use super::segments::{Segment, paint};
-use super::units::RateUnit;
+use super::units::Rates;
 use crate::app::App;
 use crate::report::{LoadBlock, PerfRow};
 use probes::model::{Load, LoadOp, LoadOrigin};
@@ -32,7 +32,7 @@ fn is_simulated(app: &App, load: &Load) -> bool {
 pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
     let Some(load) = LoadBlock::of(app.shown()).filter(|_| area.height > 0) else { return };
     let theme = app.theme();
-    let mut did = did(&load, app.unit(), theme);
+    let mut did = did(&load, app.rates(), theme);
     let cost = if load.simulated { not_modelled(theme) } else { cost(&load.perf, theme) };
     let buffer = frame.buffer_mut();
     if area.height == 1 {
@@ -55,7 +55,7 @@ pub fn no_figure_of_the_fabric(app: &App) -> Vec<&'static str> {
 }
 
 /// Threads, latency, the other direction, restarts, and the GPU that the data lie in.
-fn did(load: &LoadBlock, unit: RateUnit, theme: Theme) -> Vec<Segment> {
+fn did(load: &LoadBlock, unit: Rates, theme: Theme) -> Vec<Segment> {
     let plain = |text: String, rank| Segment::new(text, theme.plain(), rank);
     let threads = load.workers.unwrap_or(load.threads.len());
     let mut pieces = vec![plain(format!("{threads} {}", if threads == 1 { "thread" } else { "threads" }), 1)];

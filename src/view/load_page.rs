@@ -113,7 +113,7 @@ fn asked_for(app: &App, load: &LoadBlock, page: &mut Page) {
             "bounds",
             vec![
                 Some(load.rate_gb_per_s.map_or("no rate cap".to_owned(), |cap| {
-                    format!("at most {} {} a rail", app.unit().text(cap), app.unit().word())
+                    format!("at most {} {} a rail", app.rates().text(cap), app.rates().word())
                 })),
                 load.leg.map(|leg| format!("leg {leg} of each bond")),
                 load.warmup_s.map(|s| format!("warm-up {} s", seconds(s))),

@@ -2,6 +2,7 @@
 
 mod rows;
 
+use super::groups::devices;
 use super::page::Page;
 use super::segments::{Segment, paint};
 use super::{Theme, findings};
@@ -13,7 +14,7 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 use rows::Row;
-use widgets::{clip, width};
+use widgets::{clip, shorten, width};
 
 /// Fewest lines for what is told of the selected row.
 const LEAST_DETAIL: u16 = 6;
@@ -49,7 +50,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
         let text = if is_selected { theme.strong() } else { theme.plain() };
         let worst = row.worst();
         let style = worst.map_or(theme.plain(), |severity| theme.severity(severity));
-        columns.put(&cells(app, row, worst), [text, style], place, frame, theme);
+        columns.put(&cells(app, row, worst, columns.0[1]), [text, style], place, frame, theme);
         if is_selected {
             frame.buffer_mut().set_string(area.x, y, theme.pick("▸", ">"), theme.strong());
         }
@@ -71,7 +72,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
     count
 }
 
-fn cells(app: &App, row: &Row, worst: Option<Severity>) -> [String; 7] {
+fn cells(app: &App, row: &Row, worst: Option<Severity>, rail_cells: usize) -> [String; 7] {
     let verdict = row.verdict(&app.how().limits);
     let verdict = match worst {
         Some(severity) => format!("{} {verdict}", findings::word(severity)),
@@ -79,7 +80,7 @@ fn cells(app: &App, row: &Row, worst: Option<Severity>) -> [String; 7] {
     };
     [
         row.who.clone(),
-        row.rail.device.clone(),
+        shorten(&row.rail.device, &devices(app.shown().topology()), rail_cells, app.theme().symbols),
         row.rail.numa_node.map_or("N?".to_owned(), |node| format!("N{node}")),
         row.cpus_in_short(),
         row.memory_in_short(),

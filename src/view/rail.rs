@@ -5,8 +5,10 @@ mod facts;
 mod meaning;
 mod rates;
 
+pub use counters::errors;
+
+use super::findings;
 use super::page::{self, Page};
-use super::{findings, groups};
 use crate::app::App;
 use probes::model::Rail;
 use ratatui::Frame;
@@ -20,15 +22,15 @@ const HEAD: u16 = 4;
 /// Draws the selected rail, or the first; tells how many lines keys can scroll to.
 pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
     let topology = app.shown().topology();
-    let count = topology.rails.len();
+    let count = app.listed_rails();
     let position = app.selection().rail.unwrap_or(0).min(count.saturating_sub(1));
-    let Some(id) = groups::at(topology, position) else {
-        frame.buffer_mut().set_string(
-            area.x,
-            area.y,
-            "no rails: no RDMA device is visible here",
-            app.theme().plain(),
-        );
+    let Some(id) = app.rail_at(position) else {
+        let none = match app.filter() {
+            "" => "no rails: no RDMA device is visible here".to_owned(),
+            filter => format!("no rail is listed under the filter `{}`", app.theme().text(filter)),
+        };
+        let room = usize::from(area.width);
+        frame.buffer_mut().set_stringn(area.x, area.y, none, room, app.theme().plain());
         return 0;
     };
     // links go down and come back during a session

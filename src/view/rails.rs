@@ -1,15 +1,17 @@
 //! The rails: grouped by NUMA node, one bar each.
 
+mod heads;
 mod legs;
 mod lines;
 
 use super::badges;
-use super::columns::Columns;
+use super::columns::{Column, Columns, Wants};
 use super::figure::{self, Figure, Kind};
-use super::groups::{self, Group};
-use super::units::{memory, percent};
+use super::groups::{Group, Heading};
+use super::units::percent;
+use super::{past, scale};
 use crate::app::{App, Focus};
-use crate::ceilings::{Bound, Ceilings, together_gb_per_s};
+use crate::ceilings::{Ceilings, together_gb_per_s};
 use crate::rules::Severity;
 use crate::timeline::HostTimeline;
 pub use legs::rates as leg_rates;
@@ -21,7 +23,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::widgets::Widget;
 use std::ops::Range;
-use widgets::{Mark, RailBar, Trend, clip, width};
+use widgets::{Mark, RailBar, Trend, clip, shorten, width};
 
 /// From so many lines on, blank lines between nodes cost no finding its place.
 const ROOMY: u16 = 20;
@@ -34,6 +36,8 @@ pub struct Rails<'a> {
     groups: Vec<Group>,
     lines: Vec<Line>,
     columns: Columns,
+    /// The name of each rail, short enough for its column.
+    names: Vec<String>,
     ceilings: Vec<Ceilings>,
     /// What shared links leave each rail while all are loaded, GB/s.
     together: Vec<Option<f64>>,
@@ -47,13 +51,20 @@ impl<'a> Rails<'a> {
     pub fn new(app: &'a App, width: u16, height: u16) -> Self {
         let topology = app.shown().topology();
         let host = app.shown().local();
-        let groups = groups::by_node(topology);
+        let groups = app.groups();
         let longest = |of: &dyn Fn(&Rail) -> usize| topology.rails.iter().map(of).max().unwrap_or(0);
-        let columns = Columns::of(
-            width,
-            longest(&|rail| widgets::width(&name(rail))),
-            longest(&|rail| rail.netdev.as_deref().map_or(0, widgets::width)),
-        );
+        let ceilings: Vec<_> = topology.rails_with_id().map(|(id, rail)| host.ceilings(id, rail)).collect();
+        let wants = Wants {
+            name: longest(&|rail| widgets::width(&name(rail))),
+            netdev: longest(&|rail| rail.netdev.as_deref().map_or(0, widgets::width)),
+            is_flat: groups.iter().any(|group| matches!(group.heading, Heading::Sorted(_))),
+            chosen: app.columns(),
+        };
+        let columns = Columns::of(width, &wants);
+        let names: Vec<String> = topology.rails.iter().map(name).collect();
+        let among: Vec<&str> = names.iter().map(String::as_str).collect();
+        let short = |name: &&str| shorten(name, &among, usize::from(columns.name), app.theme().symbols);
+        let names = among.iter().map(short).collect();
         let roomy = height >= ROOMY;
         let selected = app.selection().rail.map_or(Legs::None, Legs::One);
         let lines = [(Legs::All, roomy), (Legs::All, false), (selected, roomy)]
@@ -61,14 +72,19 @@ impl<'a> Rails<'a> {
             .map(|(legs, blanks)| lines::of(topology, host, &groups, legs, blanks))
             .find(|lines| lines.len() <= usize::from(height))
             .unwrap_or_else(|| lines::of(topology, host, &groups, selected, false));
-        let ceilings: Vec<_> = topology.rails_with_id().map(|(id, rail)| host.ceilings(id, rail)).collect();
         let unbounded = topology.rails_with_id().filter(|(id, _)| ceilings[id.0].lowest().is_none());
         let largest_seen_gb_per_s = unbounded
             .flat_map(|(id, _)| [Kind::Read, Kind::Rx, Kind::Tx].map(|kind| figure::peak(host, id, kind)))
             .flatten()
             .fold(0.0, f64::max);
         let together = together_gb_per_s(topology);
-        Self { app, topology, host, groups, lines, columns, ceilings, together, largest_seen_gb_per_s }
+        Self { app, topology, host, groups, lines, columns, names, ceilings, together, largest_seen_gb_per_s }
+    }
+
+    /// Which columns there are.
+    #[must_use]
+    pub fn shown_columns(&self) -> [bool; Column::ALL.len()] {
+        self.columns.shown()
     }
 
     /// Lines it would take to show everything.
@@ -79,20 +95,7 @@ impl<'a> Rails<'a> {
 
     /// Draws as many lines as the area has, the selected rail among them, and tells which rails those were.
     pub fn draw(&self, area: Rect, frame: &mut Frame) -> Range<usize> {
-        let rows = usize::from(area.height);
-        let selected = self.app.selection().rail.unwrap_or(0);
-        let is_selected = |line: &Line| matches!(line, Line::Rail { position, .. } if *position == selected);
-        let at = self.lines.iter().position(is_selected).unwrap_or(0);
-        let first = at.saturating_sub(rows / 2).min(self.lines.len().saturating_sub(rows));
-        let shown = &self.lines[first..self.lines.len().min(first + rows)];
-        let mut shown = shown.to_vec();
-        // the node of the first rails stays in view when its own line has scrolled away
-        if let Some(top) = shown.first_mut().filter(|line| !matches!(line, Line::Node { .. })) {
-            let node = |line: &Line| if let Line::Node { group } = line { Some(*group) } else { None };
-            if let Some(group) = self.lines[..first].iter().rev().find_map(node) {
-                *top = Line::Node { group };
-            }
-        }
+        let shown = self.shown(area.height);
         let buffer = frame.buffer_mut();
         for (y, line) in (area.top()..area.bottom()).zip(&shown) {
             let row = Rect { y, height: 1, ..area };
@@ -112,43 +115,23 @@ impl<'a> Rails<'a> {
         positions().min().unwrap_or(0)..positions().max().map_or(0, |last| last + 1)
     }
 
-    fn node(&self, group: &Group, with_heads: bool, row: Rect, buffer: &mut Buffer) {
-        let theme = self.app.theme();
-        let [_, _, _, _, bar, other, ceiling, peak, trend, _] = self.columns.starts();
-        let figures = bar + self.columns.bar - super::columns::FIGURE;
-        let mut x = row.x;
-        let end = row.x + if with_heads { figures } else { row.width };
-        let mut put = |text: String, style: Style| {
-            let text = clip(&text, usize::from(end.saturating_sub(x)), theme.symbols);
-            x = buffer.set_stringn(x, row.y, text, usize::MAX, style).0.saturating_add(2);
-        };
-        match group.node {
-            None => put("NUMA node unknown".into(), theme.strong()),
-            Some(number) => {
-                put(format!("NUMA {number}"), theme.strong());
-                let node = self.topology.node(number);
-                match node.and_then(|node| node.memory_bytes) {
-                    Some(0) => put("no memory".into(), theme.severity(Severity::Warning)),
-                    Some(bytes) => put(memory(bytes), theme.dim()),
-                    None => {}
-                }
-                if let Some(cpus) = node.and_then(|node| node.cpus.as_ref()) {
-                    put(if cpus.is_empty() { "no CPUs".into() } else { format!("CPUs {cpus}") }, theme.dim());
-                }
+    /// The lines that are seen in an area of this height, the selected rail among them.
+    fn shown(&self, height: u16) -> Vec<Line> {
+        let rows = usize::from(height);
+        let selected = self.app.selection().rail.unwrap_or(0);
+        let is_selected = |line: &Line| matches!(line, Line::Rail { position, .. } if *position == selected);
+        let at = self.lines.iter().position(is_selected).unwrap_or(0);
+        let first = at.saturating_sub(rows / 2).min(self.lines.len().saturating_sub(rows));
+        let shown = &self.lines[first..self.lines.len().min(first + rows)];
+        let mut shown = shown.to_vec();
+        // the node of the first rails stays in view when its own line has scrolled away
+        if let Some(top) = shown.first_mut().filter(|line| !matches!(line, Line::Node { .. })) {
+            let node = |line: &Line| if let Line::Node { group } = line { Some(*group) } else { None };
+            if let Some(group) = self.lines[..first].iter().rev().find_map(node) {
+                *top = Line::Node { group };
             }
         }
-        if !with_heads {
-            return;
-        }
-        let mut head = |start: u16, cells: u16, text: &str| {
-            let text = clip(text, usize::from(cells), theme.symbols);
-            buffer.set_string(row.x + start, row.y, text, theme.dim());
-        };
-        head(figures, super::columns::FIGURE, &format!("{:>12} ceil", self.app.unit().word()));
-        head(other, self.columns.other, "   other");
-        head(ceiling, self.columns.ceiling, "   ceiling");
-        head(peak, self.columns.peak, "  peak");
-        head(trend, self.columns.trend, "last 60 s");
+        shown
     }
 
     fn rail(&self, id: RailId, position: usize, row: Rect, buffer: &mut Buffer) {
@@ -157,7 +140,7 @@ impl<'a> Rails<'a> {
         let latest = self.host.latest();
         let badges = badges::of(id, rail, latest, self.app.findings());
         let worst = badges.iter().map(|badge| badge.severity).max();
-        let [cursor, name_at, netdev, state, bar, other, ceiling, peak, trend, badges_at] =
+        let [cursor, name_at, node, netdev, state, bar, other, ceiling, peak, trend, badges_at] =
             self.columns.starts().map(|start| row.x + start);
         let selected = self.app.selection().rail == Some(position);
         if selected {
@@ -168,7 +151,10 @@ impl<'a> Rails<'a> {
             buffer.set_string(x, row.y, clip(text, usize::from(cells), theme.symbols), style);
         };
         let name_style = if selected { theme.strong() } else { theme.plain() };
-        put(name_at, self.columns.name, &name(rail), name_style);
+        let short = &self.names[id.0];
+        put(name_at, self.columns.name, short, name_style);
+        let on = rail.numa_node.map_or("N?".to_owned(), |node| format!("N{node}"));
+        put(node, self.columns.node, &on, theme.dim());
         put(netdev, self.columns.netdev, rail.netdev.as_deref().unwrap_or("-"), theme.dim());
         let (word, style) = self.state(id, rail);
         put(state, self.columns.state, &word, style);
@@ -180,29 +166,26 @@ impl<'a> Rails<'a> {
         if let (Some(kind), true) = (kind, self.columns.other > 0) {
             let back = if kind.is_inward() { Kind::Tx } else { Kind::Rx };
             if let Some(rate) = figure::rate(self.host, id, back) {
-                let text = format!("{} {:>5}", back.word(), self.app.unit().text(rate));
+                let text = format!("{} {:>6}", back.word(), self.app.rates().text(rate));
                 buffer.set_stringn(other, row.y, text, usize::from(self.columns.other), theme.dim());
             }
         }
         let ceilings = self.ceilings[id.0];
-        if let (Some((lowest, bound)), true) = (ceilings.lowest_bound(), self.columns.ceiling > 0) {
-            let word = match bound {
-                Bound::Line => "wire",
-                Bound::Pcie => "PCIe",
-                Bound::ReadWindow => "READ",
-            };
-            let text = format!("{:>5} {word}", self.app.unit().text(lowest));
+        if let (Some(lowest), Some(word), true) =
+            (ceilings.lowest(), scale::lowest_word(&ceilings), self.columns.ceiling > 0)
+        {
+            let text = format!("{:>5} {word}", self.app.rates().text(lowest));
             let room = usize::from(self.columns.ceiling);
             buffer.set_stringn(ceiling, row.y, text, room, theme.dim());
         }
         if let (Some(kind), true) = (kind, self.columns.peak > 0)
             && let Some(most) = figure::peak(self.host, id, kind)
         {
-            buffer.set_stringn(peak, row.y, format!("{:>6}", self.app.unit().text(most)), 6, theme.dim());
+            buffer.set_stringn(peak, row.y, format!("{:>6}", self.app.rates().text(most)), 6, theme.dim());
         }
         if self.columns.trend > 0 {
             let pieces = usize::from(self.columns.trend);
-            let values = figure::trend(self.host, id, kind.unwrap_or(Kind::Rx), pieces);
+            let values = past::trend(self.app, id, kind.unwrap_or(Kind::Rx), pieces);
             let shares: Vec<_> = values.into_iter().map(|gb| share(gb?, scale)).collect();
             let trend_style = self.style(worst);
             let widget =
@@ -249,7 +232,7 @@ impl<'a> Rails<'a> {
             Figure::None(reason) => (None, String::new(), format!("no data: {reason}")),
             Figure::Rate { kind, gb_per_s } => {
                 let of = ceilings.lowest().map(|lowest| percent(gb_per_s / lowest)).unwrap_or_default();
-                let rate = self.app.unit().text(*gb_per_s);
+                let rate = self.app.rates().text(*gb_per_s);
                 (
                     Some(share(*gb_per_s, scale).unwrap_or(0.0)),
                     format!("{:<5} {rate:>6} {of:>4}", kind.word()),
@@ -284,10 +267,9 @@ impl<'a> Rails<'a> {
         }
     }
 
-    /// Full length of the rail's bar, GB/s: the wire where it is known, so that bars of like rails compare.
+    /// Full length of the rail's bar, GB/s.
     fn scale(&self, id: RailId) -> f64 {
-        let ceilings = self.ceilings[id.0];
-        ceilings.line.or(ceilings.pcie).unwrap_or(self.largest_seen_gb_per_s)
+        scale::of_bar(&self.ceilings[id.0], self.largest_seen_gb_per_s)
     }
 
     fn style(&self, worst: Option<Severity>) -> Style {

@@ -128,7 +128,7 @@ mod tests {
     use crate::outline::Outline;
     use crate::rules::{Finding, Severity};
     use crate::view::fixture::two_slow_bonds;
-    use crate::view::{Colours, Theme, draw, share_at};
+    use crate::view::{Colours, Spot, Theme, draw, spot_at};
     use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
     use probes::model::Frame;
     use ratatui::Terminal;
@@ -198,7 +198,10 @@ mod tests {
     fn the_ends_of_the_row_are_the_ends_of_the_session() {
         let app = replay(Theme::default());
         let screen = Rect::new(0, 0, 80, 24);
-        let share = |column, row| share_at(&app, screen, column, row);
+        let share = |column, row| match spot_at(&app, screen, (column, row)) {
+            Some(Spot::Share(share)) => Some(share),
+            _ => None,
+        };
         let first = (0..80).find(|column| share(*column, 22).is_some()).unwrap();
         let last = (0..80).rfind(|column| share(*column, 22).is_some()).unwrap();
         assert_eq!((share(first, 22), share(last, 22)), (Some(0.0), Some(1.0)));
@@ -220,7 +223,7 @@ mod tests {
         let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
         terminal.draw(|frame| _ = draw(&app, frame)).unwrap();
         let screen = terminal.backend().to_string();
-        assert!(screen.contains("HELD at 0:05.0, 7s behind"), "{screen}");
+        assert!(screen.contains("HELD at 0:05.0, 0:07 behind"), "{screen}");
         assert!(screen.contains("space to live"), "{screen}");
     }
 }

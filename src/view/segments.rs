@@ -22,7 +22,8 @@ impl Segment {
     }
 }
 
-const GAP: usize = 2;
+/// Cells between pieces.
+pub const GAP: usize = 2;
 
 /// Paints `left` flush left and `right` flush right, two cells between pieces.
 pub fn paint(

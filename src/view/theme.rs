@@ -1,5 +1,6 @@
 //! Colours and characters. Colour never says anything alone: a word or a sign always stands beside it.
 
+use crate::printable::{is_utf8_locale, seven_bits};
 use crate::rules::Severity;
 use clap::ValueEnum;
 use ratatui::style::{Color, Modifier, Style};
@@ -86,13 +87,9 @@ impl Theme {
     pub fn of_environment(variable: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let no_colour = set("NO_COLOR").is_some() || set("TERM").as_deref() == Some("dumb");
-        // locale(7): LC_ALL overrides LC_CTYPE overrides LANG
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default();
-        let locale = locale.to_ascii_lowercase();
-        let utf8 = locale.ends_with("utf-8") || locale.ends_with("utf8") || locale.contains("utf-8@");
         Self {
             colours: if no_colour { Colours::None } else { Colours::Terminal },
-            symbols: if utf8 { Symbols::Unicode } else { Symbols::Ascii },
+            symbols: if is_utf8_locale(&variable) { Symbols::Unicode } else { Symbols::Ascii },
         }
     }
 
@@ -178,11 +175,7 @@ impl Theme {
     pub fn text(self, text: &str) -> String {
         match self.symbols {
             Symbols::Unicode => text.to_owned(),
-            Symbols::Ascii => text
-                .replace('×', "x")
-                .replace('→', "->")
-                .replace('µ', "u")
-                .replace(|c: char| !c.is_ascii(), "?"),
+            Symbols::Ascii => seven_bits(text),
         }
     }
 

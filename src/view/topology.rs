@@ -4,9 +4,9 @@
 mod row;
 mod tree;
 
+use super::Theme;
 use super::segments::{Segment, paint};
 use super::units::memory;
-use super::{Theme, groups};
 use crate::app::App;
 use probes::model::{NumaNode, RailId, Topology};
 use ratatui::Frame;
@@ -55,7 +55,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
     let longest = |drawn: &[Vec<Line>]| drawn.iter().map(Vec::len).max().unwrap_or(0);
     let unfolded = laid(Roots::Unfolded);
     let drawn = if longest(&unfolded) <= room { unfolded } else { laid(Roots::Folded) };
-    let selected = app.selection().rail.and_then(|at| groups::at(topology, at));
+    let selected = app.selection().rail.and_then(|at| app.rail_at(at));
     let first = first_line(selected, &drawn, room);
     for (column, lines) in (0_u16..).zip(&drawn) {
         let x = body.x + column * (cells + GAP);

@@ -68,12 +68,18 @@ fn is_down(host: &HostTimeline, rail: RailId) -> bool {
 /// Draws it; `shown` are the rails in view.
 pub fn draw(app: &App, shown: &Range<usize>, area: Rect, frame: &mut Frame) {
     let theme = app.theme();
-    let unit = app.unit();
+    let unit = app.rates();
     let topology = app.shown().topology();
     let host = app.shown().local();
     let count = topology.rails.len();
     let rails = if count == 1 { "1 rail".to_owned() } else { format!("{count} rails") };
     let mut left = vec![Segment::new(rails, theme.strong(), 0)];
+    // the sums are of all of them
+    let listed_count = app.listed_rails();
+    if listed_count < count {
+        let listed = if listed_count == 0 { "none".to_owned() } else { listed_count.to_string() };
+        left.push(Segment::new(format!("{listed} listed under the filter"), theme.strong(), 1));
+    }
     match Total::of(host, topology) {
         None => left.push(Segment::new("no rates yet", theme.dim(), 0)),
         Some(total) => {
@@ -90,7 +96,7 @@ pub fn draw(app: &App, shown: &Range<usize>, area: Rect, frame: &mut Frame) {
         }
     }
     // beside the rate itself, whatever else has no room
-    let at = left.len().min(2);
+    let at = left.len().min(2 + usize::from(listed_count < count));
     for (ahead, label) in (at..).zip(no_figure_of_the_fabric(app)) {
         left.insert(ahead, Segment::new(label, theme.sign(), 0));
     }
@@ -103,8 +109,9 @@ pub fn draw(app: &App, shown: &Range<usize>, area: Rect, frame: &mut Frame) {
         left.push(Segment::new(format!("left out: {}", implausible.join(", ")), theme.plain(), 2));
     }
     let mut right = Vec::new();
-    if shown.len() < count {
-        let text = format!("rails {}-{} of {count} {}", shown.start + 1, shown.end, theme.pick("↕", "(j/k)"));
+    if shown.len() < listed_count {
+        let text =
+            format!("rails {}-{} of {listed_count} {}", shown.start + 1, shown.end, theme.pick("↕", "(j/k)"));
         right.push(Segment::new(text, theme.strong(), 0));
     }
     paint(left, right, area, frame.buffer_mut(), theme.symbols);

@@ -29,41 +29,74 @@ impl RateUnit {
         }
     }
 
-    /// As it is written after a number.
-    #[must_use]
-    pub fn word(self) -> &'static str {
+    /// Every unit, in the order of the units key.
+    const ALL: [Self; 3] = [Self::GigabytesPerS, Self::GigabitsPerS, Self::GibibytesPerS];
+
+    /// As it is written after a number, by prefix: kilo, mega, giga.
+    fn words(self) -> [&'static str; 3] {
         match self {
-            Self::GigabytesPerS => "GB/s",
-            Self::GigabitsPerS => "Gb/s",
-            Self::GibibytesPerS => "GiB/s",
+            Self::GigabytesPerS => ["kB/s", "MB/s", "GB/s"],
+            Self::GigabitsPerS => ["kb/s", "Mb/s", "Gb/s"],
+            Self::GibibytesPerS => ["KiB/s", "MiB/s", "GiB/s"],
         }
     }
 
-    /// Every unit, in the order of the units key.
-    const ALL: [Self; 3] = [Self::GigabytesPerS, Self::GigabitsPerS, Self::GibibytesPerS];
+    /// The rate in this unit, by prefix.
+    fn numbers(self, gb_per_s: f64) -> [f64; 3] {
+        let giga = match self {
+            Self::GigabytesPerS => gb_per_s,
+            Self::GigabitsPerS => gb_per_s * 8.0,
+            Self::GibibytesPerS => return [10, 20, 30].map(|bits| gb_per_s * 1e9 / f64::from(1_u32 << bits)),
+        };
+        [giga * 1e6, giga * 1e3, giga]
+    }
+}
+
+/// How rates are written on one screen: all in one unit with one prefix, so that columns compare.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rates {
+    unit: RateUnit,
+    /// 0 kilo, 1 mega, 2 giga.
+    prefix: usize,
+}
+
+impl Rates {
+    /// The largest prefix in which the largest rate of the screen is at least 1.
+    #[must_use]
+    pub fn up_to(largest_gb_per_s: f64, unit: RateUnit) -> Self {
+        let prefix = unit.numbers(largest_gb_per_s).iter().rposition(|number| *number >= 1.0).unwrap_or(0);
+        Self { unit, prefix }
+    }
+
+    /// The unit as it is written after a number.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        self.unit.words()[self.prefix]
+    }
 
     /// The number alone.
     #[must_use]
     pub fn number(self, gb_per_s: f64) -> f64 {
-        match self {
-            Self::GigabytesPerS => gb_per_s,
-            Self::GigabitsPerS => gb_per_s * 8.0,
-            Self::GibibytesPerS => gb_per_s * 1e9 / f64::from(1 << 30),
-        }
+        self.unit.numbers(gb_per_s)[self.prefix]
     }
 
-    /// The number without its unit: `48.7`, `389.6`; a trickle is `<0.01`, never 0.
+    /// Whether findings, which are always told in GB/s, are told in another unit.
+    #[must_use]
+    pub fn is_unlike_findings(self) -> bool {
+        self.word() != "GB/s"
+    }
+
+    /// The number without its unit: `48.7`, `0.035`; at most four digits that count; a trickle is `<0.001`, never 0.
     #[must_use]
     pub fn text(self, gb_per_s: f64) -> String {
         let number = self.number(gb_per_s);
-        if number <= 0.0 {
-            "0.0".to_owned()
-        } else if number < 0.01 {
-            "<0.01".to_owned()
-        } else if number < 1.0 {
-            format!("{number:.2}")
-        } else {
-            format!("{number:.1}")
+        match number {
+            _ if number <= 0.0 => "0.0".to_owned(),
+            _ if number < 0.001 => "<0.001".to_owned(),
+            _ if number < 0.1 => format!("{number:.3}"),
+            _ if number < 1.0 => format!("{number:.2}"),
+            _ if number < 999.95 => format!("{number:.1}"),
+            _ => format!("{number:.0}"),
         }
     }
 }
@@ -73,7 +106,7 @@ impl FromStr for RateUnit {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let bad = || format!("`{text}` is no unit of rates; write GB/s, Gb/s or GiB/s");
-        Self::ALL.into_iter().find(|unit| unit.word() == text).ok_or_else(bad)
+        Self::ALL.into_iter().find(|unit| unit.words()[2] == text).ok_or_else(bad)
     }
 }
 
@@ -153,20 +186,39 @@ pub fn seconds(s: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{RateUnit, day_and_minute, exact_position, memory, percent, position, seconds, time_of_day};
+    use super::{
+        RateUnit, Rates, day_and_minute, exact_position, memory, percent, position, seconds, time_of_day,
+    };
+
+    /// A rate on a screen whose largest rate it is.
+    fn alone(gb_per_s: f64, unit: RateUnit) -> String {
+        let rates = Rates::up_to(gb_per_s, unit);
+        format!("{} {}", rates.text(gb_per_s), rates.word())
+    }
 
     #[test]
     fn one_rate_in_three_units() {
         let unit = RateUnit::default();
-        let texts = [unit, unit.next(), unit.next().next()].map(|u| format!("{} {}", u.text(49.0), u.word()));
-        assert_eq!(texts, ["49.0 GB/s", "392.0 Gb/s", "45.6 GiB/s"]);
+        let units = [unit, unit.next(), unit.next().next()];
+        assert_eq!(units.map(|unit| alone(49.0, unit)), ["49.0 GB/s", "392.0 Gb/s", "45.6 GiB/s"]);
+        assert_eq!(units.map(|unit| alone(0.02, unit)), ["20.0 MB/s", "160.0 Mb/s", "19.1 MiB/s"]);
+        assert_eq!(units.map(|unit| alone(0.000_02, unit)), ["20.0 kB/s", "160.0 kb/s", "19.5 KiB/s"]);
         assert_eq!(unit.next().next().next(), unit);
     }
 
     #[test]
+    fn rates_of_one_screen_have_one_unit() {
+        let rates = Rates::up_to(0.35, RateUnit::GigabytesPerS);
+        assert_eq!([0.35, 0.0123, 0.000_05, 0.0].map(|gb| rates.text(gb)), ["350.0", "12.3", "0.050", "0.0"]);
+        assert_eq!(rates.word(), "MB/s");
+        assert_eq!(Rates::up_to(0.0, RateUnit::GigabytesPerS).word(), "kB/s");
+    }
+
+    #[test]
     fn a_trickle_is_not_nothing() {
-        let text = |gb| RateUnit::GigabytesPerS.text(gb);
-        assert_eq!([0.0, 0.000_2, 0.03, 1.0, 413.24].map(text), ["0.0", "<0.01", "0.03", "1.0", "413.2"]);
+        let text = |gb| Rates::up_to(1000.0, RateUnit::GigabytesPerS).text(gb);
+        let rates = [0.0, 0.000_2, 0.03, 0.5, 1.0, 413.24, 999.97, 3136.2];
+        assert_eq!(rates.map(text), ["0.0", "<0.001", "0.030", "0.50", "1.0", "413.2", "1000", "3136"]);
     }
 
     #[test]

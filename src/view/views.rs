@@ -179,8 +179,11 @@ fn the_command_of_the_selected_row_is_copied() {
     let mut app = of_timeline(&with_processes(), View::Placement);
     let first = screen(&mut app, (120, 40));
     insta::assert_snapshot!("placement_processes", first);
-    let command = "numactl --cpunodebind=1 --membind=1 python3-of-a-very-long-name ...";
-    assert_eq!(command_beside(&app).as_deref(), Some(command));
+    let command = "numactl --cpunodebind=1 --membind=1 python3-of-a-very-long-name";
+    assert_eq!(
+        command_beside(&app).map(|beside| (beside.command, beside.is_open)),
+        Some((command.to_owned(), true))
+    );
     assert_eq!(press(&mut app, KeyCode::Char('c')), Command::Copy(command.to_owned()));
     press(&mut app, KeyCode::Down);
     press(&mut app, KeyCode::Down);
@@ -261,5 +264,40 @@ fn no_view_panics_at_any_size_or_with_anything_unknown() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn rails_can_be_told_apart_on_the_smallest_screen_in_every_view() {
+    let mut node = Node::with_rails(4);
+    for (at, rail) in node.topology.rails.iter_mut().enumerate() {
+        rail.device = format!("rocep{}s0f0np0_of_a_long_name", at + 1);
+    }
+    let timeline = Timeline::new(node.session());
+    for view in [View::Home, View::Topology] {
+        let screen = screen(&mut of_timeline(&timeline, view), (60, 15));
+        let mut names: Vec<&str> = screen
+            .lines()
+            .flat_map(|line| line.split([' ', '"', '│', '├', '└']))
+            .filter(|word| word.starts_with("ro") && word.contains('…'))
+            .collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert!(count >= 2 && names.len() == count, "{view}\n{screen}");
+    }
+}
+
+#[test]
+fn the_cause_is_told_first_and_marks_its_rail() {
+    for (file, code, badge, device) in [
+        ("gen4-slot.rsz", "pcie-capped-by-slot", "↓ slot", "mlx5_bond_2"),
+        ("shared-uplink.rsz", "shared-pcie", "◆ shared", "mlx5_bond_3"),
+    ] {
+        let mut app = recorded(file, View::Home);
+        assert_eq!(app.findings()[0].code, code);
+        let screen = screen(&mut app, (120, 40));
+        let row = screen.lines().find(|line| line.contains(device) && line.contains("ACTIVE")).unwrap();
+        assert!(row.contains(badge), "{row}");
     }
 }

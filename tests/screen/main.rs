@@ -31,6 +31,35 @@ fn a_session_of_keys_and_sizes_ends_with_the_terminal_as_it_was() {
 }
 
 #[test]
+fn rails_are_filtered_sorted_and_clicked_on() {
+    let mut person = Person::runs(&["demo"]);
+    person.sees("mlx5_bond_8");
+    person.types("/bond_3");
+    person.sees("filter:");
+    person.sees_no_more("mlx5_bond_8");
+    person.types("\x1b");
+    person.sees("mlx5_bond_8");
+    person.types("s");
+    person.sees("by rate, highest first");
+    person.types(".");
+    person.sees("last 2 min");
+    person.types(">");
+    person.sees("no other interval: the simulation");
+    // the tab of the machine: button 0 down and up at column 14, line 3
+    person.types("\x1b[<0;14;3M\x1b[<0;14;3m");
+    person.sees("NUMA nodes");
+    person.types("q");
+    assert_eq!(person.is_left(), 0);
+}
+
+#[test]
+fn a_terminal_that_cannot_place_text_is_refused() {
+    let mut person = Person::on("dumb", &["demo"]);
+    person.sees("no text can be placed");
+    assert_eq!(person.is_left(), 2);
+}
+
+#[test]
 fn control_c_is_a_key_that_leaves() {
     let mut person = Person::runs(&["demo"]);
     person.sees("mlx5_bond_8");
@@ -118,13 +147,15 @@ fn what_is_live_steps_back_and_takes_marks() {
     let file = file.to_str().unwrap();
     let mut person = Person::runs(&["demo", "--record", file]);
     person.sees("0:01");
-    person.types("[[[");
-    person.sees("HELD at");
     person.types("m");
     person.sees("mark:");
     person.types("cable of bond3\r");
     person.sees("mark set");
-    person.sees("1s behind");
+    person.types("[[[");
+    person.sees("HELD at");
+    person.sees(" behind");
+    person.types("m");
+    person.sees("no mark:");
     person.types("\x1b[F");
     person.sees_no_more("HELD at");
     person.types("E");

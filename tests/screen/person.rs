@@ -28,10 +28,15 @@ fn size(cols: u16, rows: u16) -> PtySize {
 
 impl Person {
     pub fn runs(args: &[&str]) -> Self {
+        Self::on("xterm-256color", args)
+    }
+
+    /// The same on a terminal of this kind.
+    pub fn on(term: &str, args: &[&str]) -> Self {
         let pty = native_pty_system().openpty(size(80, 24)).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_railscope"));
         command.args(args);
-        for (name, value) in [("TERM", "xterm-256color"), ("LC_ALL", "C.UTF-8"), ("RUST_BACKTRACE", "0")] {
+        for (name, value) in [("TERM", term), ("LC_ALL", "C.UTF-8"), ("RUST_BACKTRACE", "0")] {
             command.env(name, value);
         }
         command.env_remove("NO_COLOR");

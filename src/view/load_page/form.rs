@@ -92,7 +92,7 @@ fn knobs(app: &App, load: &LoadBlock) -> Vec<Knob> {
     let cap = match app.cap_gb_per_s() {
         None => "none, as much as goes".to_owned(),
         Some(0.0) => "0: HELD, nothing is posted".to_owned(),
-        Some(rate) => format!("{} {} a rail", app.unit().text(rate), app.unit().word()),
+        Some(rate) => format!("{} {} a rail", app.rates().text(rate), app.rates().word()),
     };
     let op = match (load.op, load.bidirectional) {
         (LoadOp::Read, false) => "READ",

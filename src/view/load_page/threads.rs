@@ -4,11 +4,12 @@ use crate::app::App;
 use crate::report::{LoadBlock, ThreadRow};
 use crate::rules::Severity;
 use crate::timeline::gb_per_s;
+use crate::view::groups::devices;
 use crate::view::page::Page;
 use crate::view::units::percent;
 use probes::model::WorkerPhase;
 use ratatui::text::Span;
-use widgets::{clip, width};
+use widgets::{clip, shorten, width};
 
 /// Rates are means of this time.
 const MEAN_NS: u64 = 1_000_000_000;
@@ -23,7 +24,7 @@ pub fn draw(app: &App, load: &LoadBlock, page: &mut Page) {
         page.heading("Threads", "none of ours: this load is described, not run");
         return;
     }
-    page.heading("Threads", &format!("{}, mean of a second", app.unit().word()));
+    page.heading("Threads", &format!("{}, mean of a second", app.rates().word()));
     let head = format!(
         "{:<NAME$} {:<9} {:>7} {:>4} {:<CPUS$} {:<6} {:>6} {:>5}",
         "", "phase", "now", "QPs", "CPUs", "buffer", "empty", "IPC"
@@ -33,11 +34,11 @@ pub fn draw(app: &App, load: &LoadBlock, page: &mut Page) {
     // a simulation polls nothing
     let polls = !load.simulated;
     for (at, thread) in load.threads.iter().enumerate() {
-        let name = match thread.number {
-            Some(number) => format!("{} #{number}", thread.device),
-            None => thread.device.clone(),
-        };
-        let rate = rates.get(at).copied().flatten().map_or("-".to_owned(), |rate| app.unit().text(rate));
+        let number = thread.number.map(|number| format!(" #{number}")).unwrap_or_default();
+        let room = NAME.saturating_sub(width(&number));
+        let all = devices(app.shown().topology());
+        let name = format!("{}{number}", shorten(&thread.device, &all, room, theme.symbols));
+        let rate = rates.get(at).copied().flatten().map_or("-".to_owned(), |rate| app.rates().text(rate));
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
         let cells = [
             (name, NAME, Side::Left),

@@ -52,6 +52,7 @@ pub fn rows(app: &App) -> Vec<Row<'_>> {
     });
     let mut rows: Vec<Row> = processes.filter_map(|process| of_process(topology, process)).collect();
     rows.extend(threads);
+    rows.retain(|row| app.lists_user(&row.who, &row.rail.device));
     for row in &mut rows {
         row.findings = app.findings().iter().filter(|finding| is_about(finding, row)).collect();
         row.distance = row.farthest(topology, &app.how().limits);

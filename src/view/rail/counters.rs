@@ -3,7 +3,7 @@
 use super::meaning::{self, Weight};
 use crate::app::App;
 use crate::rules::Severity;
-use crate::timeline::growth;
+use crate::timeline::{HostTimeline, growth};
 use crate::view::page::Page;
 use probes::model::{Frame, Rail, RailId};
 use ratatui::text::Span;
@@ -103,6 +103,16 @@ fn rows<'a>(app: &App, id: RailId, rail: &'a Rail) -> Vec<Row<'a>> {
         }
     };
     rail.counters.iter().enumerate().map(row).collect()
+}
+
+/// Requests of our load that failed on a rail, and what its counters of trouble grew by in the session; `None` where nothing
+/// is counted.
+pub fn errors(host: &HostTimeline, id: RailId, rail: &Rail) -> Option<u64> {
+    let growth = host.sums().rails.get(id.0).map(|sums| sums.growth.as_slice()).unwrap_or_default();
+    let bad = rail.counters.iter().zip(growth).filter(|(name, _)| meaning::of(name).0 == Weight::Bad);
+    let failed = host.latest().into_iter().flat_map(|frame| &frame.workers);
+    let failed = failed.filter(|worker| worker.rail == Some(id)).flat_map(|worker| worker.errors.values());
+    bad.filter_map(|(_, grown)| *grown).chain(failed.copied()).reduce(u64::saturating_add)
 }
 
 /// Its name without the folder, where that is one of the two usual ones.

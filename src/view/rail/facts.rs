@@ -124,16 +124,16 @@ pub fn legs(app: &App, id: RailId, rail: &Rail, page: &mut Page) {
         let now = rates.get(at).copied().unwrap_or_default();
         let side = |word: &str, rate: Option<f64>, of: f64| match rate {
             Some(rate) if of > 0.0 => {
-                format!("{word} {} ({:.0}%)", app.unit().text(rate), rate / of * 100.0)
+                format!("{word} {} ({:.0}%)", app.rates().text(rate), rate / of * 100.0)
             }
-            Some(rate) => format!("{word} {}", app.unit().text(rate)),
+            Some(rate) => format!("{word} {}", app.rates().text(rate)),
             None => format!("{word} not read"),
         };
         let (rx, tx) = (side("rx", now.rx_gb_per_s, sums.0), side("tx", now.tx_gb_per_s, sums.1));
         let is_out = leg.link_up == Some(false) || leg.active == Some(false);
         let style = if is_out { theme.severity(Severity::Warning) } else { theme.plain() };
         let label = format!("leg {}", at + 1);
-        page.row(&label, &format!("{}, {rx}, {tx} {}", text::of_leg(leg), app.unit().word()), style);
+        page.row(&label, &format!("{}, {rx}, {tx} {}", text::of_leg(leg), app.rates().word()), style);
     }
     if let Some(lag) = &bond.lag {
         page.row("LAG", &text::of_lag(lag), theme.plain());

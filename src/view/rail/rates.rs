@@ -6,6 +6,7 @@ use crate::view::badges;
 use crate::view::figure::{self, Figure, Kind};
 use crate::view::segments::{Segment, paint};
 use crate::view::units::percent;
+use crate::view::{past, scale};
 use probes::model::RailId;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -29,7 +30,7 @@ pub fn draw(app: &App, id: RailId, area: Rect, frame: &mut Frame) {
         _ => [Kind::Rx, Kind::Tx],
     };
     let seen = kinds.iter().filter_map(|kind| figure::peak(host, id, *kind)).fold(0.0, f64::max);
-    let scale = ceilings.line.or(ceilings.pcie).unwrap_or(seen);
+    let scale = scale::of_bar(&ceilings, seen);
     let badges = badges::of(id, &topology.rails[id.0], host.latest(), app.findings());
     let worst = badges.iter().map(|badge| badge.severity).max();
     let style = match worst {
@@ -55,8 +56,8 @@ pub fn draw(app: &App, id: RailId, area: Rect, frame: &mut Frame) {
         };
         let text = rate.map(|rate| {
             let of = ceilings.lowest().map(|lowest| percent(rate / lowest)).unwrap_or_default();
-            let most = figure::peak(host, id, kind).map(|peak| app.unit().text(peak)).unwrap_or_default();
-            format!("{:>7} {of:>4} peak {most:>6}", app.unit().text(rate))
+            let most = figure::peak(host, id, kind).map(|peak| app.rates().text(peak)).unwrap_or_default();
+            format!("{:>7} {of:>4} peak {most:>6}", app.rates().text(rate))
         });
         let frame = frame.buffer_mut();
         frame.set_string(row.x, row.y, format!("{:<6}", kind.word()), theme.strong());
@@ -71,7 +72,7 @@ pub fn draw(app: &App, id: RailId, area: Rect, frame: &mut Frame) {
         };
         let bar_cells = row.width.saturating_sub(6 + trend_cells + 2).max(FIGURES);
         (&bar).render(Rect { x: row.x + 6, width: bar_cells, ..row }, frame);
-        let shares: Vec<_> = figure::trend(host, id, kind, usize::from(trend_cells))
+        let shares: Vec<_> = past::trend(app, id, kind, usize::from(trend_cells))
             .into_iter()
             .map(|gb| gb.filter(|_| scale > 0.0).map(|gb| gb / scale))
             .collect();
@@ -88,7 +89,7 @@ pub fn draw(app: &App, id: RailId, area: Rect, frame: &mut Frame) {
 fn limits(app: &App, id: RailId, (wire, pcie): (&str, &str), area: Rect, frame: &mut Frame) {
     let theme = app.theme();
     let ceilings = app.shown().local().ceilings(id, &app.shown().topology().rails[id.0]);
-    let unit = app.unit();
+    let unit = app.rates();
     let lowest = ceilings.lowest();
     let limit = |name: &str, limit: Option<f64>| {
         let gb_per_s = limit?;
@@ -111,6 +112,6 @@ fn limits(app: &App, id: RailId, (wire, pcie): (&str, &str), area: Rect, frame: 
             0,
         ));
     }
-    let right = vec![Segment::new(format!("{}, last 60 s", unit.word()), theme.dim(), 2)];
+    let right = vec![Segment::new(format!("{}, {}", unit.word(), app.zoom().word()), theme.dim(), 2)];
     paint(left, right, area, frame.buffer_mut(), theme.symbols);
 }

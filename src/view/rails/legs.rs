@@ -23,7 +23,7 @@ impl Rails<'_> {
         let Some(bond) = &self.topology.rails[id.0].bond else { return };
         let Some(leg) = bond.legs.get(at) else { return };
         let last = at + 1 == bond.legs.len();
-        let [_, name, _, _, bar, ..] = self.columns.starts().map(|start| row.x + start);
+        let [_, name, _, _, _, bar, ..] = self.columns.starts().map(|start| row.x + start);
         let branch = if last { theme.pick("└", "`") } else { theme.pick("├", "|") };
         let room = usize::from(bar.saturating_sub(name + 1));
         let mut text = format!("{branch} {}", leg.netdev);
@@ -45,7 +45,7 @@ impl Rails<'_> {
         let text = rate.map_or_else(String::new, |rate| {
             let of = most.map(|most| percent(rate / most)).unwrap_or_default();
             let word = if kind.is_inward() { Kind::Rx } else { Kind::Tx }.word();
-            format!("{word:<5} {:>6} {of:>4}", self.app.unit().text(rate))
+            format!("{word:<5} {:>6} {of:>4}", self.app.rates().text(rate))
         });
         let widget = RailBar {
             share: rate.and_then(|rate| share(rate, scale)),

@@ -7,6 +7,7 @@ use crate::report::rail_text;
 use crate::rules::Severity;
 use crate::view::badges;
 use crate::view::figure::{self, Figure, Kind};
+use crate::view::groups::devices;
 use crate::view::units::percent;
 use probes::model::{Hop, RailId};
 use ratatui::Frame;
@@ -14,7 +15,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Span;
 use ratatui::widgets::Widget;
-use widgets::{RailBar, clip};
+use widgets::{RailBar, clip, shorten};
 
 /// Cells of `32 GT/s x16`, of `  57.6`, of `rx  48.9` and of ` 99%`.
 const LINK: u16 = 11;
@@ -50,7 +51,7 @@ impl Columns {
 
     /// Draws what each column holds.
     pub fn heads(self, app: &App, area: Rect, frame: &mut Frame) {
-        let unit = app.unit().word();
+        let unit = app.rates().word();
         let at = area.x + 1 + self.label + 1;
         let text = format!("{:<11} {:>6} {:>9} {:>4}", "link", "can", format!("now {unit}"), "of");
         let room = usize::from(area.right().saturating_sub(at));
@@ -83,8 +84,12 @@ pub fn draw(app: &App, item: &Item, lead: &str, columns: Columns, area: Rect, fr
     }
     let name_style = if leads_to { theme.strong() } else { theme.plain() };
     let fits = |name: &String| widgets::width(lead) + widgets::width(name) <= usize::from(columns.label);
-    let names = [item.root, None].map(|root| theme.text(&name(app, item, root)));
-    let name = names.iter().find(|name| fits(name)).unwrap_or(&names[1]);
+    let names = [name(app, item, item.root), name(app, item, None), bare_name(app, item)];
+    let names = names.map(|name| theme.text(&name));
+    let name = names.iter().find(|name| fits(name)).cloned().unwrap_or_else(|| {
+        let room = usize::from(columns.label).saturating_sub(widgets::width(lead));
+        shorten(&names[2], &devices(app.shown().topology()), room, theme.symbols)
+    });
     let label = format!("{lead}{name}");
     let label = clip(&label, usize::from(columns.label), theme.symbols);
     buffer.set_string(area.x + 1, area.y, label, name_style);
@@ -98,7 +103,7 @@ pub fn draw(app: &App, item: &Item, lead: &str, columns: Columns, area: Rect, fr
         buffer.set_stringn(x, area.y, text, usize::from(cells), style);
         x += cells + 1;
     };
-    let unit = app.unit();
+    let unit = app.rates();
     put(item.hop.map(link).unwrap_or_default(), LINK, style);
     put(payload.map(|gb| format!("{:>6}", unit.text(gb))).unwrap_or_default(), CARRIES, theme.dim());
     put(
@@ -177,6 +182,16 @@ fn name(app: &App, item: &Item, root: Option<&str>) -> String {
     }
 }
 
+/// What tells it from its like: the device, the GPU, the PCI address.
+fn bare_name(app: &App, item: &Item) -> String {
+    let topology = app.shown().topology();
+    match item.part {
+        Part::Rail(id) => topology.rails[id.0].device.clone(),
+        Part::Gpu(at) => topology.gpus[at].name.clone(),
+        Part::Root | Part::Switch | Part::Lost(_) => short(item.address).to_owned(),
+    }
+}
+
 /// Speed and width: `32 GT/s x16`.
 fn link(hop: &Hop) -> String {
     match (hop.current_gt_per_s, hop.current_width) {
@@ -236,7 +251,7 @@ fn trouble(app: &App, item: &Item, payload: Option<f64>) -> Option<([String; 2],
     let wanted: f64 = item.rails.iter().filter_map(|id| line(*id)).sum();
     if item.rails.len() > 1 && payload.is_some_and(|payload| payload < wanted) {
         let (sign, count) = (theme.pick("◀", "<"), item.rails.len());
-        let wanted = app.unit().text(wanted);
+        let wanted = app.rates().text(wanted);
         words.push([
             format!("{sign} {count} rails share it, want {wanted}"),
             format!("{sign} {count} share it"),

@@ -1,0 +1,56 @@
+//! Going from view to view, and moving in them.
+
+use super::{Action, App, Command, Help, View, Zoom, selection};
+use crate::view::{self as screen, Seen};
+
+impl App {
+    pub(super) fn zoom_to(&mut self, zoom: Zoom) -> Command {
+        self.zoom = Some(zoom);
+        self.say(&format!("trends and strips: {}", zoom.word()))
+    }
+
+    pub(super) fn go(&mut self, view: View) {
+        self.help = Help::Closed;
+        self.view = view;
+    }
+
+    /// Moves in the view as `action` says.
+    pub(super) fn move_about(&mut self, action: Action) {
+        let rails = self.listed_rails();
+        let is_sideways = matches!(action, Action::Rails | Action::Findings);
+        match self.view {
+            _ if self.help.is_open() => self.help = self.help.moved(action, self.seen.help),
+            View::Home => self.selection.act(action, rails, self.listed_findings().len()),
+            View::Topology => self.selection.act_on_rails(action, rails),
+            View::Rail if is_sideways => {
+                let step = if action == Action::Rails { Action::Up } else { Action::Down };
+                // the first rail is shown before a key chose one
+                self.selection.rail = self.selection.rail.or(Some(0));
+                self.selection.act_on_rails(step, rails);
+                self.lines[self.view.place()] = 0;
+            }
+            View::Rail | View::Placement | View::Load => {
+                let line = &mut self.lines[self.view.place()];
+                let last = self.seen.lines.saturating_sub(1);
+                *line = selection::moved(Some(*line), action, last).min(last);
+            }
+        }
+    }
+
+    /// Takes what was drawn, which keys that move then keep to.
+    pub fn drawn(&mut self, seen: Seen) {
+        self.seen = seen;
+    }
+
+    /// Copies the command beside what is selected.
+    pub(super) fn copy(&mut self) -> Command {
+        match screen::command_beside(self) {
+            None => self.say("there is no command here to copy"),
+            Some(beside) => {
+                let open = if beside.is_open { ", which wants its arguments" } else { "" };
+                self.say(&format!("copied{open}: {}", beside.command));
+                Command::Copy(beside.command)
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What a person points at.
+
+use super::{Action, App, Command, Focus, SortBy, View};
+use crate::view::Spot;
+
+/// Which way a wheel is turned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wheel {
+    /// Away from the person.
+    Up,
+    /// Towards the person.
+    Down,
+}
+
+impl App {
+    /// A click.
+    pub(super) fn click(&mut self, spot: Spot) -> Command {
+        self.notice = None;
+        match spot {
+            Spot::Share(share) => return self.go_to_share(share),
+            Spot::Tab(view) => self.go(view),
+            // once more on the same heading turns the order round
+            Spot::Heading(by) if by == self.sorted_by() && by != SortBy::Name => return self.sort_reversed(),
+            Spot::Heading(by) => return self.sort_by(by),
+            Spot::Rail(at) if self.selection.rail == Some(at) && self.selection.focus == Focus::Rails => {
+                self.go(View::Rail);
+            }
+            Spot::Rail(at) => {
+                self.selection.focus = Focus::Rails;
+                self.selection.rail = Some(at);
+            }
+            Spot::Finding(Some(at)) => {
+                self.selection.focus = Focus::Findings;
+                self.selection.finding = Some(at);
+            }
+            Spot::Finding(None) | Spot::Past => return Command::None,
+        }
+        Command::DrawNow
+    }
+
+    /// A turn of the wheel: zooms the past, moves in what it is turned over.
+    pub(super) fn turn(&mut self, wheel: Wheel, spot: Option<Spot>) -> Command {
+        let (action, zoom) = match wheel {
+            Wheel::Up => (Action::Up, Action::ZoomIn),
+            Wheel::Down => (Action::Down, Action::ZoomOut),
+        };
+        if let Some(at) = self.picker {
+            return self.pick(at, action);
+        }
+        match spot {
+            Some(Spot::Past) => return self.act(zoom),
+            Some(Spot::Rail(_) | Spot::Heading(_)) => self.selection.focus = Focus::Rails,
+            Some(Spot::Finding(_)) => self.selection.focus = Focus::Findings,
+            Some(Spot::Share(_) | Spot::Tab(_)) => return Command::None,
+            None => {}
+        }
+        self.act(action)
+    }
+}

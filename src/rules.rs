@@ -4,6 +4,7 @@
 //! A rule whose data is missing says nothing; the survey's gap says why.
 
 mod acs;
+mod beside;
 mod bond_legs;
 mod bonds;
 mod cards;

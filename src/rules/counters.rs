@@ -1,9 +1,10 @@
-//! `counter-na`, `counter-reset`, `counter-saturated`: byte counters that are not there, went backwards or
-//! stand still at their end.
+//! `counter-na`, `counter-reset`, `counter-saturated`: counters that are not there, went backwards or stand still at
+//! their end.
 //!
 //! The counters of old are 4 to 32 bits wide and stop at their maximum (IBTA 1.4, 16.1.3.5, `PortCounters`);
 //! which counters these are [`probes::counters::range`] tells.
 
+use super::fabric::names;
 use super::wording::{list, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::{HostTimeline, RailSums, Timeline};
@@ -116,21 +117,38 @@ fn saturated(id: RailId, rail: &Rail, local: &HostTimeline) -> Option<Finding> {
     )
 }
 
+/// Counters that went backwards: of bytes, and those that tell of trouble. Others may be no counters but levels, such as the
+/// queue pairs in use, which go down in ordinary life.
 fn reset(rail: &Rail, sums: &RailSums) -> Option<Finding> {
-    let resets = sums.resets;
+    let further = rail.counters.iter().zip(&sums.counter_resets);
+    let further = further.filter(|(name, times)| **times > 0 && names::tells_of_trouble(name));
+    let further: Vec<(&str, u64)> = further
+        .map(|(name, times)| (name.split_once('/').map_or(name.as_str(), |(_, name)| name), *times))
+        .collect();
+    let bytes = (sums.resets > 0).then_some(("a byte counter", sums.resets));
+    let times = |times: u64| {
+        format!("{times} {}", verb(usize::try_from(times).unwrap_or(usize::MAX), "time", "times"))
+    };
+    let each: Vec<String> = bytes
+        .iter()
+        .chain(&further)
+        .map(|(what, count)| format!("{what} went backwards {}", times(*count)))
+        .collect();
+    let resets: u64 = bytes.iter().chain(&further).map(|(_, times)| times).sum();
+    let left_out = if bytes.is_some() {
+        "these intervals are left out of the means"
+    } else {
+        "what it counted in between is not known"
+    };
     (resets > 0).then(|| {
-        Finding::new(
-            "counter-reset",
-            Severity::Info,
-            [&rail.device],
-            format!(
-                "{}: a byte counter went backwards {resets} {}; these intervals are left out of the means",
-                rail.device,
-                verb(usize::try_from(resets).unwrap_or(usize::MAX), "time", "times"),
-            ),
-        )
-        .with("resets", resets)
-        .advise("harmless once (driver reload, firmware reset); find out who clears counters if it goes on")
+        let message = format!("{}: {}; {left_out}", rail.device, list(each));
+        let names: Vec<&str> = further.iter().map(|(name, _)| *name).collect();
+        Finding::new("counter-reset", Severity::Info, [&rail.device], message)
+            .with("resets", resets)
+            .with("counters", names)
+            .advise(
+                "harmless once (driver reload, firmware reset); find out who clears counters if it goes on",
+            )
     })
 }
 
@@ -150,6 +168,27 @@ mod tests {
         let found = found(&RULE, &two_sockets(vec![rail("mlx5_0"), rail("mlx5_1")]), &traffic);
         assert_eq!(named(&found), ["counter-reset mlx5_0"]);
         assert_eq!(found[0].evidence["resets"], 1);
+    }
+
+    #[test]
+    fn a_counter_of_losses_that_was_cleared_is_said_and_a_level_that_sinks_is_not() {
+        let frames = |values: [u64; 4]| {
+            values.map(|value| RailFrame {
+                rx_bytes: Some(0),
+                tx_bytes: Some(0),
+                counters: vec![Some(value)],
+                ..RailFrame::default()
+            })
+        };
+        let found = read(&["hw/out_of_sequence"], &frames([6_140_236, 6_140_236, 0, 0]));
+        assert_eq!(named(&found), ["counter-reset mlx5_0"]);
+        assert_eq!(
+            found[0].message,
+            "mlx5_0: out_of_sequence went backwards 1 time; what it counted in between is not known"
+        );
+        let wrapped = [u64::from(u32::MAX) - 4, u64::from(u32::MAX), 3, 3];
+        assert_eq!(named(&read(&["hw/out_of_sequence"], &frames(wrapped))), Vec::<String>::new());
+        assert_eq!(named(&read(&["hw/active_qps"], &frames([9, 9, 2, 2]))), Vec::<String>::new());
     }
 
     /// Findings on one rail whose frames, a second apart, hold these readings.

@@ -4,7 +4,8 @@
 //! Fires at 42 to 54 % of the bond's goodput under load. Where the legs' bytes are readable,
 //! `bond-leg-imbalance` judges them instead; where the PCIe path explains the rate, nothing is said.
 
-use super::means::{OVER, Over, UnderLoad, held, load_direction};
+use super::beside::Beside;
+use super::means::{OVER, Over, UnderLoad, held, load_direction, under_load};
 use super::wording::{list, rate, rounded};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings;
@@ -26,12 +27,20 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
     let Some(op) = load_direction(timeline) else {
         return Vec::new();
     };
+    let beside = Beside::of(topology, timeline, |id| under_load(id, timeline, limits, op));
     topology
         .rails_with_id()
-        .filter_map(|(id, rail)| {
-            let rail = timeline.local().last_seen(id, rail);
+        .filter_map(|(id, _)| {
+            let rail = beside.rail(id);
             let bond = rail.bond.as_ref().filter(|bond| lets_two_legs_carry(bond))?;
-            judge(id, &rail, bond, op, timeline, limits)
+            let goodput = ceilings::line_goodput_gb_per_s(&timeline.local().at_path_mtu(rail))?;
+            // what the PCIe path carries, or leaves for this rail of what others take too, explains the rate
+            let explains = |gb: f64| gb < PCIE_EXPLAINS_BELOW * goodput;
+            let path = rail.pcie.as_ref().and_then(ceilings::path_payload_gb_per_s);
+            if path.is_some_and(explains) || beside.share_gb_per_s(id).is_some_and(explains) {
+                return None;
+            }
+            judge(id, (rail, bond, goodput), op, timeline, limits)
         })
         .collect()
 }
@@ -45,15 +54,12 @@ fn lets_two_legs_carry(bond: &Bond) -> bool {
 
 fn judge(
     id: RailId,
-    rail: &Rail,
-    bond: &Bond,
+    (rail, bond, goodput): (&Rail, &Bond, f64),
     op: LoadOp,
     timeline: &Timeline,
     limits: &Limits,
 ) -> Option<Finding> {
-    let goodput = ceilings::line_goodput_gb_per_s(&timeline.local().at_path_mtu(rail))?;
-    let pcie = rail.pcie.as_ref().and_then(ceilings::path_payload_gb_per_s);
-    if pcie.is_some_and(|pcie| pcie < PCIE_EXPLAINS_BELOW * goodput) || legs_are_read(id, timeline) {
+    if legs_are_read(id, timeline) {
         return None;
     }
     let mean = |over: Over| {
@@ -112,7 +118,7 @@ mod tests {
     use super::super::testing::{Traffic, bonded, described, found, hop, named, two_sockets};
     use super::RULE;
     use crate::rules::Finding;
-    use probes::model::{Load, LoadOp, Rail};
+    use probes::model::{Hop, Load, LoadOp, Rail};
 
     fn at(rail: Rail, traffic: &Traffic) -> Vec<Finding> {
         found(&RULE, &two_sockets(vec![rail]), traffic)
@@ -169,6 +175,16 @@ mod tests {
     fn readable_legs_and_a_narrow_slot_leave_nothing_to_suspect() {
         let legs = Traffic { legs_rx_gb_per_s: vec![12.5, 12.6], ..Traffic::loaded(&[25.1]) };
         assert_eq!(named(&at(bonded("mlx5_bond_3"), &legs)), Vec::<String>::new());
+        // two bonds behind one Gen5 x16 have 28.8 GB/s of it each
+        let behind_one = ["mlx5_bond_3", "mlx5_bond_4"].map(|device| {
+            let mut bond = bonded(device);
+            let own = hop(if device.ends_with('3') { "0000:41:00.0" } else { "0000:5d:00.0" }, 32.0, 16);
+            let uplink = Hop { upstream: Some("0000:15:01.0".into()), ..hop("0000:16:00.0", 32.0, 16) };
+            bond.pcie.as_mut().unwrap().hops = vec![own, uplink];
+            bond
+        });
+        let rates = Traffic::loaded(&[26.0, 26.0]);
+        assert_eq!(named(&found(&RULE, &two_sockets(behind_one.to_vec()), &rates)), Vec::<String>::new());
         let mut narrow = bonded("mlx5_bond_3");
         narrow.pcie.as_mut().unwrap().hops = vec![hop("0000:41:00.0", 32.0, 8)];
         assert_eq!(named(&at(narrow, &Traffic::loaded(&[25.1]))), Vec::<String>::new());

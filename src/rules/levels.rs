@@ -6,11 +6,11 @@
 //! `above-port` above 1.02 × the wire's raw rate where the PCIe path's limit is known (above that the rate is
 //! `implausible`).
 
-use super::means::{Over, UnderLoad, counted, held};
+use super::means::{Over, UnderLoad, counted, counted_since, held};
 use super::wording::{list, rate, rounded, span};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings;
-use crate::timeline::{LegSums, Timeline};
+use crate::timeline::{Event, HostTimeline, LegSums, Timeline};
 use probes::model::{Rail, RailId, Topology};
 use serde_json::{Map, Value};
 
@@ -28,6 +28,7 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
     let mut found = Vec::new();
     for (id, surveyed) in topology.rails_with_id() {
         let rail = timeline.local().last_seen(id, surveyed);
+        let changed_s = changed_s(timeline.local(), &rail);
         let busier = |sums: &LegSums| {
             [sums.rx, sums.tx]
                 .iter()
@@ -36,7 +37,11 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
                 .reduce(f64::max)
         };
         let means = |over| busier(&counted(timeline.local(), id, over));
-        let Some(gb) = means(Over::Window).or_else(|| means(Over::Session)) else { continue };
+        let gb = match changed_s {
+            Some(at_s) => busier(&counted_since(timeline.local(), id, at_s)),
+            None => means(Over::Window).or_else(|| means(Over::Session)),
+        };
+        let Some(gb) = gb else { continue };
         let Some(raw) = ceilings::line_raw_gb_per_s(&rail) else { continue };
         if gb > ABOVE * raw {
             found.extend(above(&rail, gb, raw));
@@ -53,6 +58,13 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
     found
 }
 
+/// When the rail's link, or a leg of its bond, changed last, seconds: what it did before is no matter of the wire it has now.
+fn changed_s(local: &HostTimeline, rail: &Rail) -> Option<f64> {
+    let changes = ["link-down", "link-up", "leg-down", "leg-up", "link-changed"];
+    let of_rail = |event: &&Event| event.device == rail.device && changes.contains(&event.what.as_str());
+    local.sums().events.iter().filter(of_rail).map(|event| event.at_s).reduce(f64::max)
+}
+
 /// What fills most of the wire, with what would fill it: the payload of our own load, or all that the NIC counted, in
 /// which headers are.
 fn of_the_wire(
@@ -67,6 +79,7 @@ fn of_the_wire(
         let load = UnderLoad::of(timeline.local(), id, over).load;
         held(timeline.session(), limits, &load).then(|| load.mean_gb_per_s()).flatten()
     });
+    let payload = payload.filter(|_| changed_s(timeline.local(), &rail).is_none());
     let ours = payload.zip(ceilings::line_goodput_gb_per_s(&rail));
     let all = Some(counted_gb_per_s).zip(ceilings::line_counted_gb_per_s(&rail));
     // payload is what one wants to know; counted bytes tell where other traffic fills the wire
@@ -118,9 +131,11 @@ fn at_the_wire(full: &[Full], limits: &Limits) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Traffic, found, named, rail, two_sockets};
+    use super::super::testing::{Traffic, bonded, found, found_in, named, rail, session, two_sockets};
     use super::RULE;
-    use probes::model::Rail;
+    use crate::timeline::Timeline;
+    use probes::model::{Frame, LegFrame, Rail, RailFrame};
+    use std::sync::Arc;
 
     fn codes(rx_gb_per_s: f64) -> Vec<String> {
         named(&found(&RULE, &two_sockets(vec![rail("mlx5_0")]), &Traffic::loaded(&[rx_gb_per_s])))
@@ -155,6 +170,31 @@ mod tests {
         assert_eq!(codes(54.5), ["above-port mlx5_0"]);
         // above the PCIe path it is a measurement error, and named as one elsewhere
         assert_eq!(codes(89.4), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_a_bond_did_before_it_lost_a_leg_is_not_above_its_port() {
+        // the survey was made anew after the leg was gone
+        let one_leg = Rail { line_gbit_per_s: Some(200.0), ..bonded("mlx5_bond_0") };
+        let topology = two_sockets(vec![one_leg]);
+        let mut timeline = Timeline::new(Arc::new(session(topology.clone())));
+        let mut bytes = 0;
+        for second in 0..=8_u64 {
+            let both = second < 5;
+            bytes += if both { 48_600_000_000 } else { 24_300_000_000 };
+            let leg = |up| LegFrame { link_up: Some(up), active: Some(up), ..LegFrame::default() };
+            let rail = RailFrame {
+                rx_bytes: Some(bytes),
+                tx_bytes: Some(0),
+                legs: vec![leg(true), leg(both)],
+                ..RailFrame::default()
+            };
+            let at_ns = second * 1_000_000_000;
+            timeline.push(Frame { seq: second, at_ns, rails: vec![rail], ..Frame::default() });
+        }
+        let found = found_in(&RULE, &topology, &timeline);
+        assert_eq!(named(&found), ["line-limit mlx5_bond_0"]);
+        assert!(found[0].message.contains("24.3 of 24.9 GB/s, 98 %"), "{found:?}");
     }
 
     #[test]

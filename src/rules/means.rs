@@ -2,7 +2,8 @@
 
 use super::Limits;
 use crate::timeline::{HostTimeline, LegSums, Quality, Sum, Timeline};
-use probes::model::{Load, LoadOp, RailId, Session};
+use probes::model::{Frame, Load, LoadOp, RailId, Session};
+use std::collections::BTreeSet;
 
 /// Fewest intervals (three frames) that a stepped session needs, whatever its virtual time.
 const STEPPED_INTERVALS: u64 = 2;
@@ -92,6 +93,47 @@ pub(super) fn under_load(id: RailId, timeline: &Timeline, limits: &Limits, op: L
     })
 }
 
+/// The same under this load alone, where the last minute had others too, which asked for other sizes or queue pairs: a mean
+/// over a ladder of loads is no level of any of them.
+pub(super) fn under_this_load(id: RailId, timeline: &Timeline, limits: &Limits, load: &Load) -> Option<f64> {
+    let local = timeline.local();
+    let others = |frame: &Frame| frame.load.as_deref().is_some_and(|other| !asks_alike(other, load));
+    if !local.frames().any(others) {
+        return under_load(id, timeline, limits, load.op);
+    }
+    let of_this: BTreeSet<u64> = local
+        .frames()
+        .filter(|frame| frame.load.as_deref().is_some_and(|other| asks_alike(other, load)))
+        .map(|frame| frame.at_ns)
+        .collect();
+    let (mut ours, mut counted) = (Sum::default(), Sum::default());
+    for interval in local.intervals().filter(|interval| of_this.contains(&interval.to_ns)) {
+        let Some(rates) = interval.rails.get(id.0) else { continue };
+        if rates.measured {
+            ours.add(rates.load_gb_per_s, interval.ns());
+        }
+        if rates.quality == Quality::Good && rates.under_load {
+            counted.add(rates.in_direction(load.op), rates.counted_ns);
+        }
+    }
+    [ours, counted].iter().find(|sum| held(timeline.session(), limits, sum)).and_then(Sum::mean_gb_per_s)
+}
+
+/// Whether two loads want as much of their rails.
+fn asks_alike(a: &Load, b: &Load) -> bool {
+    let asks = |load: &Load| {
+        (
+            load.op,
+            load.size_bytes,
+            load.qps,
+            load.depth,
+            load.read_depth,
+            load.rate_gb_per_s.map(f64::to_bits),
+        )
+    };
+    asks(a) == asks(b) && a.target == b.target && a.devices == b.devices
+}
+
 /// What the NIC counted in good intervals, whether or not a load covered them.
 pub(super) fn counted(timeline: &HostTimeline, id: RailId, over: Over) -> LegSums {
     let mut sums = LegSums::default();
@@ -108,6 +150,19 @@ pub(super) fn counted(timeline: &HostTimeline, id: RailId, over: Over) -> LegSum
                     sums.tx.add(rates.tx_gb_per_s, rates.counted_ns);
                 }
             }
+        }
+    }
+    sums
+}
+
+/// The same of those intervals of the last minute that began at this second or later.
+pub(super) fn counted_since(timeline: &HostTimeline, id: RailId, since_s: f64) -> LegSums {
+    let mut sums = LegSums::default();
+    for interval in timeline.intervals().filter(|interval| interval.from_ns as f64 / 1e9 >= since_s) {
+        let rates = interval.rails.get(id.0).filter(|rates| rates.quality == Quality::Good);
+        if let Some(rates) = rates {
+            sums.rx.add(rates.rx_gb_per_s, rates.counted_ns);
+            sums.tx.add(rates.tx_gb_per_s, rates.counted_ns);
         }
     }
     sums

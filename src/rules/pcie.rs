@@ -57,6 +57,14 @@ pub(super) fn is_healthy(path: &PciePath) -> bool {
     verdicts.into_iter().all(|(code, _)| code == CAPPED)
 }
 
+/// Whether it is known of every link of the path what both of its ends can do, so that none can have trained low unseen.
+pub(super) fn is_known(path: &PciePath) -> bool {
+    path.hops.iter().all(|hop| {
+        let runs_at_its_best = hop.current_gt_per_s >= hop.max_gt_per_s && hop.current_width >= hop.max_width;
+        runs_at_its_best || (hop.upstream_max_gt_per_s.is_some() && hop.upstream_max_width.is_some())
+    })
+}
+
 /// `None` where the link runs as well as it could, or where that is not known.
 fn verdict(hop: &Hop, own: bool) -> Option<(&'static str, Expected)> {
     let (gt_per_s, width) = (hop.current_gt_per_s?, hop.current_width?);

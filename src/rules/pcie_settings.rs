@@ -7,7 +7,8 @@
 //! while a READ load (this host's memory is written) leaves the rail below 70 % of its lowest ceiling. Virtual
 //! functions have neither setting of their own.
 
-use super::means::{latest_load, under_load};
+use super::beside::Beside;
+use super::means::{latest_load, under_this_load};
 use super::wording::{devices, list, rate, rounded, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
@@ -69,16 +70,16 @@ fn strict_ordering(topology: &Topology, timeline: &Timeline, limits: &Limits) ->
     let Some(load) = latest_load(timeline).filter(|load| load.op == LoadOp::Read) else {
         return Vec::new();
     };
+    let beside = Beside::of(topology, timeline, |id| under_this_load(id, timeline, limits, load));
     let mut found = Vec::new();
-    for (id, surveyed) in topology.rails_with_id().filter(|(_, rail)| load.drives(&rail.device)) {
-        let rail = timeline.local().last_seen(id, surveyed);
+    for (id, _) in topology.rails_with_id().filter(|(_, rail)| load.drives(&rail.device)) {
+        let rail = beside.rail(id);
         let by_card = rail.pcie.as_ref().is_some_and(|path| path.relaxed_ordering == Some(false));
         let by_load = load.relaxed_ordering == Some(false);
         if !(by_card || by_load) || rail.is_software() {
             continue;
         }
-        let (Some(gb), Some(ceiling)) =
-            (under_load(id, timeline, limits, load.op), timeline.local().ceilings(id, &rail).lowest())
+        let (Some(gb), Some(ceiling)) = (beside.rate_gb_per_s(id), beside.could_gb_per_s(id, timeline))
         else {
             continue;
         };

@@ -3,8 +3,10 @@
 //! Fires when, over the session, more than half as many bytes as RDMA received ran in priorities without a
 //! pause counter of their own, less than half in those that have one, and there are such. A driver has
 //! `rx_prioN_pause` only for priorities with PFC (counters.rst of mlx5: "available only if PFC was enabled on
-//! priority N"). Netdevs that show no PFC at all are left alone: that may be meant so.
+//! priority N"). Netdevs that show no PFC at all are left alone, since that may be meant so, unless packets are lost there:
+//! then the want of flow control is worth knowing.
 
+use super::fabric::names;
 use super::growth::Growth;
 use super::means::Over;
 use super::wording::{list, rounded};
@@ -37,7 +39,8 @@ fn uncovered(rail: &Rail, growth: &Growth<'_>, direction: &str, rdma_bytes: f64)
         return None;
     }
     let covered: BTreeSet<u32> = rail.counters.iter().filter_map(|name| priority(name, "_pause")).collect();
-    if covered.is_empty() {
+    let paused_as_a_whole = rail.counters.iter().any(|name| names::is_pause_received(name));
+    if covered.is_empty() && (paused_as_a_whole || growth.grown(Over::Session, names::is_loss).is_empty()) {
         return None;
     }
     let prefix = format!("eth/{direction}_prio");
@@ -53,10 +56,13 @@ fn uncovered(rail: &Rail, growth: &Growth<'_>, direction: &str, rdma_bytes: f64)
     }
     // most growth comes first
     let busiest = grown.iter().find_map(|g| priority(g.name, "_bytes").filter(|p| !covered.contains(p)))?;
-    let names = list(covered.iter().map(u32::to_string));
+    let where_pfc_is = match covered.len() {
+        0 => "no priority has PFC".to_owned(),
+        _ => format!("PFC is on {}", list(covered.iter().map(u32::to_string))),
+    };
     let netdev = rail.netdev.as_deref().unwrap_or("NETDEV");
     let message = format!(
-        "{}: RDMA rides in priority {busiest}, which has no flow control (PFC is on {names}): {:.1} GB there, \
+        "{}: RDMA rides in priority {busiest}, which has no flow control ({where_pfc_is}): {:.1} GB there, \
          {:.1} GB where PFC is",
         rail.device,
         bare / 1e9,
@@ -109,6 +115,25 @@ mod tests {
     fn bytes_in_the_lossless_priority_are_fine_whatever_else_is_on_the_wire() {
         assert_eq!(codes(&NAMES, &[2_100_000_000, 2_100_000_000, 0]), Vec::<String>::new());
         assert_eq!(codes(&NAMES, &[3000, 2_100_000_000, 0]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn without_any_pfc_it_is_worth_knowing_where_packets_are_lost() {
+        let lossy = |counters: [&str; 3]| {
+            let topology =
+                two_sockets(vec![Rail { counters: counters.map(str::to_owned).into(), ..rail("mlx5_0") }]);
+            let rows: Vec<Vec<u64>> =
+                (0..4).map(|second| vec![2_100_000_000 * second, 0, 900 * second]).collect();
+            found_in(&RULE, &topology, &counted(&topology, &rows))
+        };
+        let found = lossy(["eth/rx_prio4_bytes", "eth/rx_prio0_bytes", "hw/out_of_sequence"]);
+        assert_eq!(named(&found), ["prio mlx5_0"]);
+        assert!(
+            found[0].message.contains("priority 4, which has no flow control (no priority has PFC)"),
+            "{found:?}"
+        );
+        let paused = lossy(["eth/rx_prio4_bytes", "eth/rx_pause_ctrl_phy", "hw/out_of_sequence"]);
+        assert_eq!(named(&paused), Vec::<String>::new());
     }
 
     #[test]

@@ -90,6 +90,9 @@ pub struct RailSums {
     pub growth_at_link_changes: Vec<u64>,
     /// Byte counters that went backwards.
     pub resets: u64,
+    /// How often each of the rail's further counters did; empty where none did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counter_resets: Vec<u64>,
 }
 
 impl RailSums {
@@ -201,6 +204,10 @@ impl Sums {
                 if let Some(more) = more {
                     *total = Some(total.unwrap_or(0).saturating_add(*more));
                 }
+            }
+            for &place in &rates.went_back {
+                sums.counter_resets.resize(rates.growth.len(), 0);
+                sums.counter_resets[place] += 1;
             }
             if changed.get(at) == Some(&true) {
                 sums.growth_at_link_changes.resize(rates.growth.len(), 0);

@@ -72,7 +72,9 @@ impl<'a> Rails<'a> {
             .map(|(legs, blanks)| lines::of(topology, host, &groups, legs, blanks))
             .find(|lines| lines.len() <= usize::from(height))
             .unwrap_or_else(|| lines::of(topology, host, &groups, selected, false));
-        let unbounded = topology.rails_with_id().filter(|(id, _)| ceilings[id.0].lowest().is_none());
+        // a READ window is no length for a bar: it may be little, and a rail may be above it
+        let is_unbounded = |id: &RailId| ceilings[id.0].line.or(ceilings[id.0].pcie).is_none();
+        let unbounded = topology.rails_with_id().filter(|(id, _)| is_unbounded(id));
         let largest_seen_gb_per_s = unbounded
             .flat_map(|(id, _)| [Kind::Read, Kind::Rx, Kind::Tx].map(|kind| figure::peak(host, id, kind)))
             .flatten()

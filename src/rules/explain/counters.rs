@@ -16,7 +16,7 @@ pub(super) const CODES: &[Explanation] = &[
         code: "counter-reset",
         severity: "info",
         means: "A counter went backwards: somebody reset it, or the device restarted. That interval has no rate.",
-        fires: "A counter is lower than before and no wrap at its width explains it.",
+        fires: "A counter of bytes, or one that tells of trouble, is lower than before and no wrap at its width explains it.",
         silent: "About wraps, which are taken modulo 2^32 where the counter is that wide.",
         mend: "Nothing, if you reset it; else look for a restart of the device: `dmesg | grep -i mlx5`.",
         source: "Documentation/ABI/stable/sysfs-class-infiniband",

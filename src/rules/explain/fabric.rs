@@ -56,7 +56,7 @@ pub(super) const CODES: &[Explanation] = &[
         code: "ecn-cnp",
         severity: "warning",
         means: "The fabric signals congestion, and senders slow down by it: a switch queue grew, by several senders to one port, flows hashed onto one link, a slower port, or a receiver that pauses.",
-        fires: "ECN-marked packets or congestion notifications grew during the session, by {packet-share} of the packets or \
+        fires: "Packets marked by ECN or congestion notifications grew during the session, by {packet-share} of the packets or \
                 more (by any amount where the packets are not known).",
         silent: "Where the driver has no such counter, and about a few in a great many: they cost nothing that shows.",
         mend: "Look at what else goes to the same port; spread, or pace the load with `--rate`.",
@@ -97,7 +97,7 @@ pub(super) const CODES: &[Explanation] = &[
         means: "RDMA rides in a priority that no flow control covers, so it is lost when a buffer is full.",
         fires: "More than half as many bytes as RDMA received ran in priorities without a pause counter of their own, while \
                 other priorities have one.",
-        silent: "Where no priority has flow control: that may be meant so.",
+        silent: "Where no priority has flow control and nothing is lost: that may be meant so.",
         mend: "Set the traffic class (`--tclass`, `NCCL_IB_TC`) and the trust mode so that RDMA falls into the priority with \
                PFC: `mlnx_qos -i NETDEV`.",
         source: "counters.rst of mlx5",

@@ -14,9 +14,26 @@ pub struct Term {
 /// Every word, in alphabetical order.
 pub const TERMS: &[Term] = &[
     Term {
+        words: &["ABI"],
+        means: "How a library and the kernel talk to each other; where they differ in version, nothing works.",
+    },
+    Term {
+        words: &["ACPI", "PXM"],
+        means: "Tables of the firmware that tell the kernel which node each device and CPU is on (its proximity domain, PXM).",
+    },
+    Term {
         words: &["ACS"],
         means: "Access Control Services: settings of a PCIe switch port; redirect sends traffic between two devices below the \
                 switch up to the CPU first.",
+    },
+    Term {
+        words: &["ACTIVE", "INIT", "DOWN"],
+        means: "State of a port: ACTIVE carries traffic, INIT has a link and waits for a subnet manager, DOWN has none.",
+    },
+    Term { words: &["ARP"], means: "How a host finds the MAC address that belongs to an IP address." },
+    Term {
+        words: &["BMC"],
+        means: "The server's own management processor, with a log of its slots and sensors.",
     },
     Term {
         words: &["board id", "PSID"],
@@ -40,23 +57,64 @@ pub const TERMS: &[Term] = &[
         words: &["completion queue", "CQ"],
         means: "Where the card says that a request is done. Programs poll it; an empty poll found nothing.",
     },
+    Term {
+        words: &["CRC", "FEC"],
+        means: "Sums by which the receiver of a link finds damaged packets (CRC), or mends damaged bits (FEC).",
+    },
     Term { words: &["dmabuf"], means: "The kernel's own way to let a NIC reach a GPU's memory." },
+    Term {
+        words: &["DSCP", "traffic class"],
+        means: "The mark in a packet by which switches and cards put it into a priority.",
+    },
+    Term {
+        words: &["EFA", "iWARP"],
+        means: "Other kinds of RDMA on Ethernet: of Amazon (EFA), and over TCP (iWARP). Neither has GIDs as RoCE has them.",
+    },
+    Term {
+        words: &["flow label", "UDP source port"],
+        means: "Numbers in a packet that belong to its queue pair. Switches and cards hash them to choose a link or a leg.",
+    },
     Term {
         words: &["GID"],
         means: "The address of an RDMA port; a queue pair names it by its index in the port's GID table. On RoCE it is made of \
                 an IP address.",
     },
     Term { words: &["goodput"], means: "Payload a second: what is left of the wire's rate without headers." },
+    Term { words: &["GUID"], means: "A number that names a card or port for ever, as a MAC address does." },
+    Term {
+        words: &["HDR", "NDR", "EDR"],
+        means: "Generations of InfiniBand: 100 (EDR), 200 (HDR) and 400 Gb/s (NDR) over four lanes.",
+    },
     Term {
         words: &["hop"],
         means: "One PCIe link on the way from a card to the CPU. The slowest one limits the path.",
     },
+    Term {
+        words: &["IOMMU"],
+        means: "Translates the addresses that a device uses; each translation that is not at hand costs time.",
+    },
     Term { words: &["IPC"], means: "Instructions per CPU cycle of the threads that drive the load." },
     Term { words: &["LACP"], means: "How two ends agree which ports of an 802.3ad bond carry traffic." },
+    Term {
+        words: &["LAG mode", "queue_affinity", "hash"],
+        means: "How a card chooses the leg that it sends on: one for each queue pair (queue_affinity), or by a hash of the addresses and UDP source port of each packet.",
+    },
     Term { words: &["leg"], means: "One port of a bond." },
+    Term {
+        words: &["link-local"],
+        means: "Addresses that are good on one link only (fe80::/10, 169.254.0.0/16), not behind a router.",
+    },
+    Term {
+        words: &["loopback"],
+        means: "Traffic between two queue pairs of one host: it does not go over the fabric.",
+    },
     Term {
         words: &["memlock"],
         means: "RLIMIT_MEMLOCK: how much memory a process may lock. Registering memory with a NIC locks it.",
+    },
+    Term {
+        words: &["MLAG", "port-channel"],
+        means: "A switch's side of a bond: ports that it treats as one (port-channel), on two switches (MLAG).",
     },
     Term {
         words: &["MPS", "MaxPayload"],
@@ -64,10 +122,23 @@ pub const TERMS: &[Term] = &[
     },
     Term { words: &["MRRS", "MaxReadReq"], means: "Most bytes a card asks for in one read of host memory." },
     Term {
+        words: &["NAK"],
+        means: "A receiver's answer that a packet is missing or out of place; the sender sends again from there.",
+    },
+    Term {
+        words: &["NCCL"],
+        means: "NVIDIA's library by which GPUs exchange data; it chooses rails and GIDs by rules of its own.",
+    },
+    Term {
+        words: &["NIC", "card"],
+        means: "The network card. One with several ports, or functions, may give several rails.",
+    },
+    Term {
         words: &["node", "NUMA"],
         means: "CPUs and memory that are near each other. A card is near one node; from other nodes its data cross a link between \
                 nodes or sockets.",
     },
+    Term { words: &["OpenSM", "UFM"], means: "Subnet managers of InfiniBand." },
     Term { words: &["path MTU"], means: "Most payload bytes in one RDMA packet: 256 to 4096." },
     Term {
         words: &["pause", "PFC"],
@@ -91,6 +162,14 @@ pub const TERMS: &[Term] = &[
         means: "One RDMA port with its way to memory: NIC, PCIe path, NUMA node. On a bond all legs are one rail.",
     },
     Term {
+        words: &["RDMA", "verbs"],
+        means: "A card reads and writes the memory of another host without its CPUs; programs ask for it through verbs.",
+    },
+    Term {
+        words: &["READ", "WRITE"],
+        means: "RDMA operations: READ fetches from the peer's memory, WRITE puts there; its CPUs take no part.",
+    },
+    Term {
         words: &["READ depth", "max_rd_atomic"],
         means: "READs that one queue pair may have on the wire at once: the smaller of what the two ends agreed to.",
     },
@@ -107,6 +186,8 @@ pub const TERMS: &[Term] = &[
         words: &["RoCE"],
         means: "RDMA over Ethernet. Version 2 travels in UDP packets and can be routed.",
     },
+    Term { words: &["round trip"], means: "Time from asking for a READ to having its answer." },
+    Term { words: &["SR-IOV"], means: "How one card gives itself out as several virtual functions (VF)." },
     Term {
         words: &["subnet manager", "SM"],
         means: "The program that sets up an InfiniBand fabric; without one no port becomes ACTIVE.",

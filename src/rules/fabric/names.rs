@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+/// Whether a counter tells of any trouble of the fabric.
+pub(crate) fn tells_of_trouble(name: &str) -> bool {
+    [is_congestion, is_loss, is_pause_received, is_pause_sent, is_damage].iter().any(|tells| tells(name))
+}
+
 /// ECN marks seen, congestion notifications sent, received and obeyed: mlx5, `bnxt_re`, irdma, hns, ionic, mana.
 pub(crate) fn is_congestion(name: &str) -> bool {
     matches!(

@@ -5,6 +5,7 @@
 
 mod answer;
 mod cursor;
+mod diagnosed;
 mod filter;
 mod help;
 mod history;
@@ -29,6 +30,7 @@ mod sweeping;
 mod view;
 mod zoom;
 
+pub use diagnosed::DiagnosisWish;
 pub use history::{History, Keep};
 pub use how::{How, Mode};
 pub use jump::FORMS as FORMS_OF_TIME;
@@ -45,6 +47,7 @@ pub use sweeping::{Progressed, Stage, Sweeping, Wish};
 pub use view::View;
 pub use zoom::Zoom;
 
+use crate::experiments::told::Table;
 use crate::outline::Outline;
 use crate::rules::Finding;
 use crate::timeline::Timeline;
@@ -90,6 +93,8 @@ pub struct App {
     selection: Selection,
     listing: Listing,
     view: View,
+    /// The table of a diagnosis, while its view is shown.
+    diagnosed: Option<Table>,
     /// Where keys have moved to in each view that has lines of its own.
     lines: [usize; View::ALL.len()],
     /// What was drawn last.
@@ -120,6 +125,7 @@ impl App {
     pub fn new(session: Arc<Session>, how: How, theme: Theme) -> Self {
         let unit = how.screen.unit.unwrap_or_default();
         let columns = how.screen.columns.clone();
+        let how_view = how.view;
         Self {
             how,
             theme,
@@ -136,7 +142,8 @@ impl App {
             judged: false,
             selection: Selection::default(),
             listing: Listing::default(),
-            view: View::default(),
+            view: how_view,
+            diagnosed: None,
             lines: [0; View::ALL.len()],
             seen: Seen::default(),
             help: Help::default(),
@@ -165,7 +172,7 @@ impl App {
                 if std::mem::take(&mut self.is_stepping) {
                     return self.say(cursor::LAST);
                 }
-                if self.how.mode.is_past() { Command::Draw } else { Command::Quit }
+                if self.how.mode.stays() { Command::Draw } else { Command::Quit }
             }
             Msg::Resized => Command::DrawNow,
             Msg::Pasted(text) => match &mut self.prompt {
@@ -267,6 +274,7 @@ impl App {
             Action::Filter => self.ask_filter(),
             Action::Sort => return self.sort_next(),
             Action::Reverse => return self.sort_reversed(),
+            Action::Diagnose => return self.diagnose(),
             Action::Sessions if self.how.mode.is_seekable() => return Command::Browse,
             Action::Sessions => return self.say("`railscope replay FOLDER` lists the sessions of a folder"),
             Action::Help => self.help = self.help.toggled(),

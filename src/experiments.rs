@@ -15,6 +15,7 @@
 //! | [`diagnosis`] | the verdict on each rail |
 //! | [`shared`] | rails that stop at one limit together |
 //! | [`text`] | how it is shown |
+//! | [`told`] | the same from the frames of a session |
 //!
 //! All of it is pure; what measures is `commands/diagnose.rs`.
 
@@ -31,6 +32,7 @@ pub mod seen;
 pub mod shared;
 mod slow;
 pub mod text;
+pub mod told;
 
 #[cfg(test)]
 mod testing;
@@ -38,7 +40,7 @@ mod testing;
 mod tests;
 
 pub use diagnosis::{Diagnosis, RailDiagnosis};
-pub use far::{Far, FarRail};
+pub use far::FarRail;
 pub use hypotheses::{Answer, Hypothesis};
 pub use plan::{Base, Kind, Step, left, next};
 pub use seen::{RailSeen, Seen};

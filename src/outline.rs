@@ -9,6 +9,7 @@ mod heat;
 pub use buckets::Look;
 pub use heat::Heat;
 
+use crate::experiments::told::Told;
 use crate::rules::{Finding, Severity};
 use crate::timeline::{Event, Timeline};
 use buckets::Buckets;
@@ -54,6 +55,7 @@ pub struct Outline {
     events: usize,
     was_loaded: Option<bool>,
     is_whole: bool,
+    experiments: Told,
 }
 
 /// Which way along the session.
@@ -81,6 +83,7 @@ impl Outline {
         if frame.host != 0 {
             return;
         }
+        self.experiments.frame(frame);
         self.reach(frame.at_ns);
         let is_loaded = frame.load.is_some();
         match self.was_loaded.replace(is_loaded) {
@@ -153,6 +156,12 @@ impl Outline {
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.is_whole
+    }
+
+    /// The planned loads of a diagnosis.
+    #[must_use]
+    pub fn experiments(&self) -> &Told {
+        &self.experiments
     }
 
     /// Everything that happened, oldest first.

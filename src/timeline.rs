@@ -13,6 +13,15 @@ mod load_mean;
 mod measured;
 mod past;
 mod sums;
+/// The frame without the planned load that it is a sample of.
+fn without_experiment(frame: Arc<Frame>) -> Arc<Frame> {
+    if frame.experiment.is_none() {
+        return frame;
+    }
+    let bare = Frame { load: None, workers: Vec::new(), failures: Vec::new(), ..(*frame).clone() };
+    Arc::new(bare)
+}
+
 #[cfg(test)]
 mod tests;
 
@@ -70,9 +79,10 @@ impl Timeline {
         &self.session
     }
 
-    /// Takes the next frame of its host. Frames of a host the session does not have are left out.
+    /// Takes the next frame of its host. Of a planned load of a diagnosis only what the host counted: it is placed and shaped to
+    /// show something, which is no finding about anybody's load. Frames of a host the session does not have are left out.
     pub fn push(&mut self, frame: impl Into<Arc<Frame>>) {
-        let frame = frame.into();
+        let frame = without_experiment(frame.into());
         let (host, at_ns) = (frame.host, frame.at_ns);
         let Some(timeline) = self.hosts.get_mut(host) else { return };
         timeline.push(frame);

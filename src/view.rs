@@ -4,6 +4,7 @@ mod badges;
 mod beside;
 mod boxed;
 mod columns;
+mod experiments;
 mod figure;
 mod findings;
 #[cfg(test)]
@@ -97,6 +98,7 @@ fn parts_of(app: &App, area: Rect, frame: &mut Frame) -> Seen {
         View::Rail => rail::draw(app, body, frame),
         View::Placement => placement::draw(app, body, frame),
         View::Load => load_page::draw(app, body, frame),
+        View::Experiments => experiments::draw(app, body, frame),
     };
     scrubber::draw(app, length, frame);
     foot::draw(app, foot, frame);
@@ -135,7 +137,7 @@ pub fn command_beside(app: &App) -> Option<Beside> {
     }
     let advice = match app.view() {
         View::Placement => placement::advice(app)?,
-        View::Home | View::Topology | View::Rail | View::Load => findings::advice(app)?,
+        View::Home | View::Topology | View::Rail | View::Load | View::Experiments => findings::advice(app)?,
     };
     beside::of(&advice)
 }

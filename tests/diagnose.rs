@@ -97,3 +97,24 @@ fn what_cannot_be_asked_is_one_clear_line_and_exit_code_2() {
         assert!(text.lines().last().unwrap().contains(says), "{text}");
     }
 }
+
+#[test]
+fn a_recorded_diagnosis_shows_its_table_when_it_is_looked_at_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (session, picture) = (folder.path().join("slow.rsz"), folder.path().join("slow.txt"));
+    let output = diagnose(&["--scenario", "one-leg", "--record", session.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let shot = |moment: &[&str]| {
+        let _ = std::fs::remove_file(&picture);
+        let mut command = Command::cargo_bin("railscope").unwrap();
+        let files = [picture.as_os_str(), session.as_os_str()];
+        command.arg("shot").args(files).args(["--view", "experiments", "--size", "120x60"]);
+        let output = command.args(moment).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        std::fs::read_to_string(&picture).unwrap()
+    };
+    let whole = shot(&[]);
+    assert!(whole.contains("mlx5_bond_3 bond-leg-imbalance") && whole.contains("were made"), "{whole}");
+    let early = shot(&["--at", "4s"]);
+    assert!(early.contains("3 of some ") && early.contains("mlx5_bond_4: alone"), "{early}");
+}

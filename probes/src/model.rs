@@ -8,6 +8,7 @@
 
 mod bond;
 mod cpus;
+mod experiment;
 mod failure;
 mod frame;
 mod gid;
@@ -25,6 +26,7 @@ mod topology;
 
 pub use bond::{Bond, Lag, Leg};
 pub use cpus::CpuSet;
+pub use experiment::{Experiment, ExperimentEdge, ExperimentKind, FarSample};
 pub use failure::Failure;
 pub use frame::{Frame, LegFrame, Measured, RailFrame, WorkerFrame, WorkerPhase};
 pub use gid::{Gid, GidChoice, GidType};

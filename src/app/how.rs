@@ -1,5 +1,6 @@
 //! How a session is looked at.
 
+use super::{DiagnosisWish, View};
 use crate::rules::{self, Finding, Limits};
 use crate::session::{Every, Marks, RecordingStatus, Stop, Throttle};
 use crate::settings::Screen;
@@ -16,6 +17,8 @@ pub enum Mode {
     Demo,
     /// The rails of this node, with our load on them.
     Load,
+    /// Planned loads, one after the other.
+    Diagnosis,
     /// A session file, at the pace of its own times.
     Replay,
     /// A copied tree: one look at it, or its steps at the pace of their own times.
@@ -35,8 +38,14 @@ impl Mode {
     pub fn is_past(self) -> bool {
         match self {
             Self::Replay | Self::Tree => true,
-            Self::Live | Self::Demo | Self::Load => false,
+            Self::Live | Self::Demo | Self::Load | Self::Diagnosis => false,
         }
+    }
+
+    /// Whether it stays on the screen when there are no more frames: what came of it is to be read.
+    #[must_use]
+    pub fn stays(self) -> bool {
+        self.is_past() || self == Self::Diagnosis
     }
 }
 
@@ -63,6 +72,10 @@ pub struct How {
     pub every: Option<Every>,
     /// Keys, colours, unit and columns.
     pub screen: Screen,
+    /// The view that is shown first.
+    pub view: View,
+    /// Takes the wish for a diagnosis; `None` where none can be begun.
+    pub diagnose: Option<DiagnosisWish>,
 }
 
 impl How {

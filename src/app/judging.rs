@@ -11,6 +11,7 @@ impl App {
     pub fn prepare(&mut self) {
         self.recording_trouble = self.how.recording.as_ref().and_then(|status| status.trouble());
         self.judge();
+        self.look_at_diagnosis();
         self.renew_order();
         self.largest_gb_per_s = screen::largest_gb_per_s(self.shown(), self.largest_gb_per_s);
         if !self.how.mode.is_seekable() {

@@ -8,6 +8,8 @@ use crossterm::event::{KeyCode, KeyModifiers};
 pub enum Action {
     /// Leave.
     Quit,
+    /// Begin a diagnosis where a peer is known, or end the one that goes on.
+    Diagnose,
     /// Close what lies over the screen; without that, to the first view; there, leave.
     Back,
     /// Open or close the help.
@@ -147,6 +149,8 @@ pub const BINDINGS: &[Binding] = &[
     binding(Action::Go(View::Rail), "rail", &[letter('3')], "one rail in full", None),
     binding(Action::Go(View::Placement), "placement", &[letter('4')], "who uses the rails", None),
     binding(Action::Go(View::Load), "load", &[letter('5')], "the load in full", None),
+    binding(Action::Go(View::Experiments), "experiments", &[letter('6')], "which cause: a diagnosis", None),
+    binding(Action::Diagnose, "diagnose", &[letter('d')], "begin a diagnosis, or end it", None),
     binding(Action::NextView, "next-view", &[plain(KeyCode::Tab)], "next view", Some("views")),
     binding(Action::PreviousView, "previous-view", &[plain(KeyCode::BackTab)], "view before", None),
     binding(Action::Open, "open", &[plain(KeyCode::Enter)], "this rail in full", Some("rail")),

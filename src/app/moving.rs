@@ -29,7 +29,7 @@ impl App {
                 self.selection.act_on_rails(step, rails);
                 self.lines[self.view.place()] = 0;
             }
-            View::Rail | View::Placement | View::Load => {
+            View::Rail | View::Placement | View::Load | View::Experiments => {
                 let line = &mut self.lines[self.view.place()];
                 let last = self.seen.lines.saturating_sub(1);
                 *line = selection::moved(Some(*line), action, last).min(last);

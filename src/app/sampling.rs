@@ -27,7 +27,7 @@ impl App {
                 Mode::Demo => {
                     format!("no other interval: the simulation goes by {now}; --every sets it at the start")
                 }
-                Mode::Live | Mode::Load => format!("no other interval than {now} here"),
+                Mode::Live | Mode::Load | Mode::Diagnosis => format!("no other interval than {now} here"),
             };
             return self.say(&why);
         };

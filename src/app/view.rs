@@ -17,11 +17,14 @@ pub enum View {
     Placement,
     /// The load: parameters, threads, latency, cost.
     Load,
+    /// A diagnosis: its experiments, and the causes of slow rails.
+    Experiments,
 }
 
 impl View {
     /// Every view, in the order of the tabs.
-    pub const ALL: [Self; 5] = [Self::Home, Self::Topology, Self::Rail, Self::Placement, Self::Load];
+    pub const ALL: [Self; 6] =
+        [Self::Home, Self::Topology, Self::Rail, Self::Placement, Self::Load, Self::Experiments];
 
     /// As its tab and the command line call it.
     #[must_use]
@@ -32,6 +35,7 @@ impl View {
             Self::Rail => "Rail",
             Self::Placement => "Placement",
             Self::Load => "Load",
+            Self::Experiments => "Experiments",
         }
     }
 
@@ -92,7 +96,7 @@ mod tests {
         }
         assert_eq!(
             "railz".parse::<View>(),
-            Err("`railz` is no view; views: home, topology, rail, placement, load".to_owned())
+            Err("`railz` is no view; views: home, topology, rail, placement, load, experiments".to_owned())
         );
     }
 }

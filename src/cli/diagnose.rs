@@ -12,6 +12,8 @@ On the other host, here n2, runs `railscope serve`:
       of these alone
   railscope diagnose n2 --format md > ticket
       tables to paste
+  railscope diagnose n2 --screen --record slow.rsz
+      the table on the screen as it fills in, and kept for `railscope replay`
   railscope diagnose --transport sim --scenario one-leg
       how that looks, without a peer
   railscope diagnose --transport sim --scenario planted --seed 7
@@ -22,7 +24,8 @@ them: each leg of a bond, CPUs and memory on other nodes, memory that is in no
 cache, more threads, more queue pairs, the rails that share a PCIe link, and
 those of its node. What looks slow, and what differs, is loaded three times. A
 second each after 0.3 s, a minute or two for eight rails; it loads the rails as
-fast as they go. Ctrl-C ends it with what was measured so far.
+fast as they go. Ctrl-C ends it with what was measured so far. Without
+--screen it is text, on a terminal too: to be read, piped and kept.
 
 JSON: schema railscope.diagnosis/1.
 Exit codes: 0 no rail is slow, 1 one is or brings nothing, 2 could not do it,
@@ -87,10 +90,45 @@ pub struct DiagnoseArgs {
     /// Seed of the simulation
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
+    /// Show the experiments and the table on the screen as it fills in; the text follows when it is left
+    #[arg(long, conflicts_with = "json")]
+    pub screen: bool,
     /// Form of the diagnosis; --json is json
     #[arg(long, value_enum, default_value_t, value_name = "FORM", conflicts_with = "json")]
     pub format: DiagnoseFormat,
     /// Flags that most commands share; --for is the time that each load is measured [default: 1s]
     #[command(flatten)]
     pub common: Common,
+}
+
+impl DiagnoseArgs {
+    /// Of a simulated node, with everything else as usual.
+    #[must_use]
+    pub fn of_scenario(scenario: &str, seed: u64, common: &Common) -> Self {
+        Self {
+            scenario: Some(scenario.to_owned()),
+            transport: DiagnoseCarrier::Sim,
+            seed,
+            ..Self::usual(common)
+        }
+    }
+
+    fn usual(common: &Common) -> Self {
+        Self {
+            peer: None,
+            token: None,
+            size: Size(256 << 10),
+            qps: 8,
+            depth: 32,
+            read_depth: None,
+            timeout: 14,
+            gid_index: None,
+            transport: DiagnoseCarrier::Verbs,
+            scenario: None,
+            seed: 1,
+            screen: true,
+            format: DiagnoseFormat::Text,
+            common: common.clone(),
+        }
+    }
 }

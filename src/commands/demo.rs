@@ -1,7 +1,8 @@
 //! `railscope demo`: the live screen on a simulated node.
 
-use super::watch;
-use crate::cli::DemoArgs;
+use super::{diagnose, watch};
+use crate::app::DiagnosisWish;
+use crate::cli::{DemoArgs, DiagnoseArgs};
 use crate::session::{DEFAULT_EVERY, Stop, Throttle, only};
 use crate::sim::{Pace, Simulated};
 use crate::tui::{How, Mode};
@@ -29,9 +30,21 @@ pub fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
     } else {
         (Pace::AsFastAsPossible, Some(time.unwrap_or(USUAL_TIME)))
     };
-    let (stop, throttle) = (Stop::new(), Throttle::new());
-    let source = Simulated::new(&args.scenario, args.seed, every, pace, time)?;
-    let source = source.stopped_by(stop.clone()).held_by(throttle.clone());
-    let source = only(source, common.overlay.rails.as_deref())?;
-    watch::run(source, &common, How { mode: Mode::Demo, stop, throttle: Some(throttle), ..How::default() })
+    let wish = DiagnosisWish::default();
+    let mut common = common;
+    loop {
+        let (stop, throttle) = (Stop::new(), Throttle::new());
+        let source = Simulated::new(&args.scenario, args.seed, every, pace, time)?;
+        let source = source.stopped_by(stop.clone()).held_by(throttle.clone());
+        let source = only(source, common.overlay.rails.as_deref())?;
+        let diagnose = Some(wish.clone());
+        let how = How { mode: Mode::Demo, stop, throttle: Some(throttle), diagnose, ..How::default() };
+        let code = watch::run(source, &common, how)?;
+        if !wish.take() {
+            return Ok(code);
+        }
+        diagnose::on_screen(&DiagnoseArgs::of_scenario(&args.scenario, args.seed, &common))?;
+        // the recording has its end; a second one would need another name
+        common.record = None;
+    }
 }

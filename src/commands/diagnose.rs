@@ -2,26 +2,32 @@
 
 mod rails;
 mod simulated;
+mod source;
 
 use super::output::Output;
 use super::progress::Progress;
-use super::signals;
+use super::sweep::far_side::FarSide;
+use super::{headless, signals, watch};
+use crate::app::View;
 use crate::cli::{DiagnoseArgs, DiagnoseCarrier, DiagnoseFormat};
 use crate::experiments::diagnosis::{SCHEMA, judge};
 use crate::experiments::shared::shared_limits;
 use crate::experiments::text::Markdown;
-use crate::experiments::{self, Base, Diagnosis, Kind, Seen, Step, plan};
+use crate::experiments::{self, Base, Diagnosis, Step, plan};
 use crate::peer::request;
 use crate::printable::Printable;
 use crate::rules::Severity;
-use crate::session::Stop;
+use crate::session::{FrameSource, Stop};
 use crate::settings::{Common, Size};
+use crate::tui::{self, How, Mode};
 use anyhow::{Context, ensure};
 use probes::load::Params;
-use probes::model::Topology;
+use probes::model::{Frame, Simulation, Topology};
 use rails::Rails;
 use simulated::SimulatedRails;
+use source::{Experimenting, Outcome, Plan};
 use std::process::ExitCode;
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 /// Time that each load is measured unless told otherwise.
@@ -35,12 +41,27 @@ const AROUND: Duration = Duration::from_millis(400);
 trait Laboratory {
     /// The host, with the rails that can be loaded.
     fn topology(&self) -> &Topology;
-    /// Name of the peer; `None` in a simulation.
-    fn peer(&self) -> Option<String>;
-    /// What its figures are not.
+    /// The whole host, with the counters that the frames have.
+    fn whole_topology(&self) -> Topology;
+    /// That it is a simulation, and of what.
+    fn simulated(&self) -> Option<Simulation>;
+    /// What its figures are not, as far as that is known before the first load.
     fn caveat(&self) -> Option<String>;
-    /// Makes one load; `None` when it was told to stop meanwhile.
-    fn make(&self, step: Step, window: Duration) -> Option<Seen>;
+    /// Makes one load; `None` when it was told to stop meanwhile, an error in words where it could not be had.
+    fn make(&mut self, step: &Step, window: Duration) -> Option<Result<Made, String>>;
+}
+
+/// What one load gave.
+struct Made {
+    from: Frame,
+    to: Frame,
+    failures: Vec<String>,
+    /// Name of the peer; `None` in a simulation.
+    peer: Option<String>,
+    /// What its figures are not.
+    caveat: Option<String>,
+    /// What the peer's rails counted meanwhile.
+    far: FarSide,
 }
 
 /// Runs the command.
@@ -53,16 +74,21 @@ pub fn run(args: &DiagnoseArgs) -> anyhow::Result<ExitCode> {
     refuse(&common)?;
     let window = common.duration.map_or(WINDOW, |period| period.0);
     ensure!(window >= Duration::from_millis(100), "--for: a load of less than 100ms shows nothing");
+    ensure!(
+        !args.screen || watch::has_screen(&common),
+        "--screen: stdout is no terminal, or --headless forbids a screen; leave it out for the text"
+    );
     let stop = Stop::new();
-    let laboratory: Box<dyn Laboratory> = match args.transport {
+    let laboratory: Box<dyn Laboratory + Send> = match args.transport {
         DiagnoseCarrier::Sim => Box::new(SimulatedRails::new(args, &common, stop.clone())?),
         DiagnoseCarrier::Verbs => {
             ensure!(args.scenario.is_none(), "--scenario: of the simulated node only; add --transport sim");
             Box::new(Rails::new(args, &common, stop.clone())?)
         }
     };
-    signals::end_on_signals(stop)?;
-    let diagnosis = experiment(&*laboratory, args, &common, window);
+    let title = args.peer.clone().unwrap_or_default();
+    let seen_by = if args.screen { SeenBy::Screen(title) } else { SeenBy::Nobody };
+    let diagnosis = conduct(laboratory, &base(args, window), window, &common, seen_by, stop)?;
     let measured = diagnosis.rails.iter().any(|rail| rail.alone_gb_per_s.is_some());
     let form = if common.json { DiagnoseFormat::Json } else { args.format };
     print(&diagnosis, form)?;
@@ -77,14 +103,108 @@ pub fn run(args: &DiagnoseArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(slow && common.fail_on().fails(Severity::Warning))))
 }
 
+/// Shows a diagnosis on the screen, as a key of another screen asked for it, and prints what came of it. It is not recorded.
+///
+/// # Errors
+///
+/// There is no such scenario, PEER is no host, or the terminal is gone.
+pub(super) fn on_screen(args: &DiagnoseArgs) -> anyhow::Result<()> {
+    let common = Common { record: None, duration: None, ..args.common.clone() };
+    let stop = Stop::new();
+    let laboratory: Box<dyn Laboratory + Send> = match args.transport {
+        DiagnoseCarrier::Sim => Box::new(SimulatedRails::new(args, &common, stop.clone())?),
+        DiagnoseCarrier::Verbs => Box::new(Rails::new(args, &common, stop.clone())?),
+    };
+    let seen_by = SeenBy::Screen(args.peer.clone().unwrap_or_default());
+    let diagnosis = conduct(laboratory, &base(args, WINDOW), WINDOW, &common, seen_by, stop)?;
+    print(&diagnosis, DiagnoseFormat::Text)
+}
+
+/// A diagnosis of a simulated node as a session, in no time.
+///
+/// # Errors
+///
+/// There is no such scenario.
+pub fn simulated_session(scenario: &str, seed: u64) -> anyhow::Result<Box<dyn FrameSource>> {
+    let args = DiagnoseArgs::of_scenario(scenario, seed, &Common::default());
+    let stop = Stop::new();
+    let laboratory = Box::new(SimulatedRails::new(&args, &args.common, stop.clone())?);
+    let limits = args.common.limits.clone();
+    let plan = Plan { base: base(&args, WINDOW), limits, window: WINDOW, is_watched: false };
+    Ok(Box::new(Experimenting::new(laboratory, plan, stop, Progress::unseen())))
+}
+
+/// Who looks at the experiments while they are made.
+enum SeenBy {
+    /// The screen, with this title.
+    Screen(String),
+    /// At most a line of progress.
+    Nobody,
+}
+
+/// Makes the loads until all were made, or until told to stop.
+fn conduct(
+    laboratory: Box<dyn Laboratory + Send>,
+    base: &Base,
+    window: Duration,
+    common: &Common,
+    seen_by: SeenBy,
+    stop: Stop,
+) -> anyhow::Result<Diagnosis> {
+    let began = Instant::now();
+    let topology = laboratory.topology().clone();
+    let is_watched = matches!(seen_by, SeenBy::Screen(_));
+    let progress = if is_watched { Progress::unseen() } else { Progress::new() };
+    let plan = Plan { base: base.clone(), limits: common.limits.clone(), window, is_watched };
+    let source = Experimenting::new(laboratory, plan, stop.clone(), progress);
+    let outcome = source.outcome();
+    let (mut source, recording) = headless::recorded(Box::new(source), common.record.as_deref())?;
+    match seen_by {
+        SeenBy::Screen(title) => {
+            let how = How {
+                title,
+                mode: Mode::Diagnosis,
+                view: View::Experiments,
+                limits: common.limits.clone(),
+                screen: common.screen.clone(),
+                recording: recording.clone(),
+                stop,
+                ..How::default()
+            };
+            tui::run(source, how)?;
+        }
+        SeenBy::Nobody => {
+            signals::end_on_signals(stop)?;
+            while source.next_frame()?.is_some() {}
+            drop(source);
+        }
+    }
+    headless::tell_trouble(recording.as_deref());
+    let Outcome { seen, peer, caveat } =
+        std::mem::take(&mut *outcome.lock().unwrap_or_else(PoisonError::into_inner));
+    let rails = judge(&topology, &common.limits, &seen);
+    Ok(Diagnosis {
+        schema: SCHEMA,
+        generated_by: crate::GENERATED_BY,
+        hostname: topology.host.hostname.clone(),
+        peer,
+        caveat,
+        load: format!(
+            "READ, {} messages, {} queue pairs a rail",
+            Size(base.params.size_bytes),
+            base.params.qps
+        ),
+        took_s: (began.elapsed().as_secs_f64() * 10.0).round() / 10.0,
+        cut_short: experiments::next(&topology, base, &common.limits, &seen).is_some(),
+        shared_limits: shared_limits(&topology, &common.limits, &seen, &rails),
+        rails,
+        experiments: seen,
+    })
+}
+
 /// Flags of those who watch, which mean nothing here.
 fn refuse(common: &Common) -> anyhow::Result<()> {
     for (given, flag, instead) in [
-        (
-            common.record.is_some(),
-            "--record",
-            "`railscope load --record` records a load; --json keeps all figures of these",
-        ),
         (common.steps.is_some(), "--steps", "counters that are stepped cannot be loaded"),
         (
             !common.ignore().is_empty(),
@@ -111,57 +231,6 @@ fn base(args: &DiagnoseArgs, window: Duration) -> Base {
         ..plan::usual()
     };
     Base { params, cold: request::cold() }
-}
-
-/// One load after the other until all were made, or until told to stop.
-fn experiment(
-    laboratory: &dyn Laboratory,
-    args: &DiagnoseArgs,
-    common: &Common,
-    window: Duration,
-) -> Diagnosis {
-    let began = Instant::now();
-    let base = base(args, window);
-    let topology = laboratory.topology();
-    let mut seen: Vec<Seen> = Vec::new();
-    let mut cut_short = false;
-    let progress = Progress::new();
-    while let Some(step) = experiments::next(topology, &base, &common.limits, &seen) {
-        let left = experiments::left(topology, &base, &common.limits, &seen);
-        let each = if seen.is_empty() || laboratory.peer().is_none() {
-            window + Duration::from_secs_f64(base.params.warmup_s) + AROUND
-        } else {
-            began.elapsed() / u32::try_from(seen.len()).unwrap_or(u32::MAX)
-        };
-        let (number, of) = (seen.len() + 1, seen.len() + left);
-        let time_left = each * u32::try_from(left).unwrap_or(u32::MAX);
-        progress.show(format_args!("experiment {number} of {of}: {step}"), Some(time_left));
-        let window = if matches!(step.kind, Kind::Labels(_)) { window.min(LOOK) } else { window };
-        let Some(shown) = laboratory.make(step, window) else {
-            cut_short = true;
-            break;
-        };
-        seen.push(shown);
-    }
-    drop(progress);
-    let rails = judge(topology, &common.limits, &seen);
-    Diagnosis {
-        schema: SCHEMA,
-        generated_by: crate::GENERATED_BY,
-        hostname: topology.host.hostname.clone(),
-        peer: laboratory.peer(),
-        caveat: laboratory.caveat(),
-        load: format!(
-            "READ, {} messages, {} queue pairs a rail",
-            Size(base.params.size_bytes),
-            base.params.qps
-        ),
-        took_s: (began.elapsed().as_secs_f64() * 10.0).round() / 10.0,
-        cut_short,
-        shared_limits: shared_limits(topology, &common.limits, &seen, &rails),
-        rails,
-        experiments: seen,
-    }
 }
 
 fn first_failure(diagnosis: &Diagnosis) -> String {

@@ -1,7 +1,8 @@
 //! `railscope shot`: a view of a session or of the demo, a sweep, or the list of a folder, as a picture or as text.
 
+use super::diagnose;
 use super::output::Output;
-use crate::app::{App, How, Keymap, Mode, Msg, OUTLINE_EVERY_NS, Sweeping};
+use crate::app::{App, How, Keymap, Mode, Msg, OUTLINE_EVERY_NS, Sweeping, View};
 use crate::cli::ShotArgs;
 use crate::outline::Outline;
 use crate::printable::{Printable, tell};
@@ -53,6 +54,10 @@ pub fn run(args: &ShotArgs) -> anyhow::Result<ExitCode> {
         how.title = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
         how.mode = Mode::Replay;
         played(Box::new(replay), how, theme, (at, span_ns))?
+    } else if args.view == View::Experiments {
+        how.mode = Mode::Diagnosis;
+        let source = diagnose::simulated_session(args.scenario.as_deref().unwrap_or("mixed"), 1)?;
+        played(source, how, theme, (at, None))?
     } else {
         how.mode = Mode::Demo;
         let time = at.unwrap_or(USUAL_TIME);
@@ -61,7 +66,9 @@ pub fn run(args: &ShotArgs) -> anyhow::Result<ExitCode> {
         let source = Simulated::new(scenario, 1, every, Pace::AsFastAsPossible, Some(time))?;
         played(Box::new(source), how, theme, (None, None))?
     };
-    let app = select(app, args)?;
+    let mut app = select(app, args)?;
+    // the table of a diagnosis is computed for its view
+    app.prepare();
     let host = app.shown().topology().host.hostname.as_deref().unwrap_or("host unknown");
     let title = format!("railscope: {} of {host}", app.view());
     write(args, &picture(args, app.theme(), &title, |frame| _ = view::draw(&app, frame))?)

@@ -78,7 +78,7 @@ fn followed(source: Box<dyn FrameSource>, mode: Mode, time: Option<Duration>) ->
         (Mode::Demo, Some(time)) => Box::new(Followed::simulation(source, time)),
         (Mode::Live, time) => Box::new(Followed::live(source, "watching", time)),
         // a replay has been given its line, and the steps of a tree take no time
-        (Mode::Demo | Mode::Replay | Mode::Tree, _) => source,
+        (Mode::Demo | Mode::Diagnosis | Mode::Replay | Mode::Tree, _) => source,
     }
 }
 

@@ -8,20 +8,9 @@ use super::counted::Counted;
 use super::hypotheses::link_code;
 use crate::ceilings::{line_goodput_gb_per_s, link_payload_gb_per_s, pcie_links};
 use crate::rules::lets_every_leg_carry;
-use probes::model::{Frame, Hop, Rail, Topology};
+use probes::model::{FarSample, Frame, Hop, Rail, Topology};
 use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// The other host during one load.
-#[derive(Clone, Copy, Debug)]
-pub struct Far<'a> {
-    /// What it is.
-    pub topology: &'a Topology,
-    /// Its samples while the load ran, in their order.
-    pub frames: &'a [Frame],
-    /// Its rail for each rail of ours, by RDMA device.
-    pub rails: &'a BTreeMap<String, String>,
-}
 
 /// What one rail of the other end told during a load; unknown is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -70,44 +59,76 @@ impl FarRail {
     }
 }
 
-impl Far<'_> {
-    /// What its rail told that is connected with this one of ours.
-    ///
-    /// # Errors
-    ///
-    /// In words: why it told nothing.
-    pub fn of(&self, device: &str) -> Result<FarRail, String> {
-        let there = self.rails.get(device).ok_or("which of its rails was used is not known")?;
-        let (id, rail) = self.topology.rail(there).ok_or("it does not tell of the rail that was used")?;
-        let full = |frame: &&Frame| {
-            frame.rails.get(id.0).is_some_and(|rail| !rail.counters.is_empty() || !rail.legs.is_empty())
-        };
-        let mut frames = self.frames.iter().filter(full);
-        let ends = (frames.next(), frames.next_back());
-        let (Some(from), Some(to)) = ends else {
-            return Err("the load was shorter than the second between two of its samples".to_owned());
-        };
-        let (then, now) = (&from.rails[id.0], &to.rails[id.0]);
-        let ns = to.at_ns.saturating_sub(from.at_ns);
-        let sent = then.tx_bytes.zip(now.tx_bytes).and_then(|(then, now)| now.checked_sub(then));
-        let legs: Option<Vec<f64>> = then
+impl From<&FarSample> for FarRail {
+    fn from(sample: &FarSample) -> Self {
+        let FarSample { hostname, rail, from, to, ns, .. } = sample;
+        let sent = from.tx_bytes.zip(to.tx_bytes).and_then(|(then, now)| now.checked_sub(then));
+        let legs: Option<Vec<f64>> = from
             .legs
             .iter()
-            .zip(&now.legs)
-            .map(|(then, now)| Some(now.tx_rdma_bytes?.checked_sub(then.tx_rdma_bytes?)? as f64 / ns as f64))
+            .zip(&to.legs)
+            .map(|(then, now)| Some(now.tx_rdma_bytes?.checked_sub(then.tx_rdma_bytes?)? as f64 / *ns as f64))
             .collect();
         // one leg of such a bond may be all that is to carry
         let may_carry = rail.bond.as_ref().is_some_and(lets_every_leg_carry);
-        Ok(FarRail {
-            hostname: self.topology.host.hostname.clone(),
-            device: there.clone(),
+        Self {
+            hostname: hostname.clone(),
+            device: rail.device.clone(),
             sent_gb: sent.map(|bytes| bytes as f64 / 1e9),
-            legs_gb_per_s: legs.filter(|legs| !legs.is_empty() && ns > 0 && may_carry),
-            nic: Counted::between(rail, then, now),
+            legs_gb_per_s: legs.filter(|legs| !legs.is_empty() && *ns > 0 && may_carry),
+            nic: Counted::between(rail, from, to),
             links: links(rail),
             line_gb_per_s: line_goodput_gb_per_s(rail),
-        })
+        }
     }
+}
+
+/// What the other end's rails counted during a load, of all that are connected with ours by `rails`, and why one told
+/// nothing. `frames` are its samples while the load ran, in their order.
+#[must_use]
+pub fn samples(
+    topology: &Topology,
+    frames: &[Frame],
+    rails: &BTreeMap<String, String>,
+) -> (Vec<FarSample>, Option<String>) {
+    let (mut found, mut gap) = (Vec::new(), None);
+    for (device, there) in rails {
+        match sample(topology, frames, device, there) {
+            Ok(sample) => found.push(sample),
+            Err(why) => gap = Some(why),
+        }
+    }
+    (found, gap)
+}
+
+fn sample(topology: &Topology, frames: &[Frame], device: &str, there: &str) -> Result<FarSample, String> {
+    let (id, rail) = topology.rail(there).ok_or("it does not tell of the rail that was used")?;
+    let full = |frame: &&Frame| {
+        frame.rails.get(id.0).is_some_and(|rail| !rail.counters.is_empty() || !rail.legs.is_empty())
+    };
+    let mut full = frames.iter().filter(full);
+    let (Some(from), Some(to)) = (full.next(), full.next_back()) else {
+        return Err("the load was shorter than the second between two of its samples".to_owned());
+    };
+    Ok(FarSample {
+        device: device.to_owned(),
+        hostname: topology.host.hostname.clone(),
+        // what its limits are computed from, without its addresses
+        rail: Rail {
+            device: rail.device.clone(),
+            port: rail.port,
+            link_layer: rail.link_layer,
+            path_mtu: rail.path_mtu,
+            line_gbit_per_s: rail.line_gbit_per_s,
+            pcie: rail.pcie.clone(),
+            bond: rail.bond.clone(),
+            counters: rail.counters.clone(),
+            ..Rail::default()
+        },
+        from: from.rails[id.0].clone(),
+        to: to.rails[id.0].clone(),
+        ns: to.at_ns.saturating_sub(from.at_ns),
+    })
 }
 
 /// The PCIe links above a rail whose payload is known.
@@ -126,7 +147,7 @@ fn links(rail: &Rail) -> Vec<FarLink> {
 
 #[cfg(test)]
 mod tests {
-    use super::Far;
+    use super::{FarRail, samples};
     use crate::rules::testing::rail;
     use probes::model::{Frame, Host, RailFrame, Topology};
     use std::collections::BTreeMap;
@@ -149,12 +170,11 @@ mod tests {
         let rails = BTreeMap::from([("mlx5_0".to_owned(), "mlx5_7".to_owned())]);
         let frames =
             [sample(0, 0, Some(5)), sample(1, 20_000_000_000, Some(905)), sample(2, 30_000_000_000, None)];
-        let far = Far { topology: &topology, frames: &frames, rails: &rails };
-        let told = far.of("mlx5_0").unwrap();
-        assert_eq!((told.sent_gb, told.nic.rx_pause), (Some(20.0), Some(900)));
-        assert_eq!((told.hostname.as_deref(), told.device.as_str()), (Some("storage-1"), "mlx5_7"));
-        let far = Far { frames: &frames[..1], ..far };
-        assert!(far.of("mlx5_0").unwrap_err().contains("shorter than the second"));
-        assert!(far.of("mlx5_1").unwrap_err().contains("which of its rails"));
+        let (found, gap) = samples(&topology, &frames, &rails);
+        let told = FarRail::from(&found[0]);
+        assert_eq!((told.sent_gb, told.nic.rx_pause, gap), (Some(20.0), Some(900), None));
+        assert_eq!((told.host(), told.device.as_str()), ("storage-1", "mlx5_7"));
+        let (found, gap) = samples(&topology, &frames[..1], &rails);
+        assert!(found.is_empty() && gap.unwrap().contains("shorter than the second"));
     }
 }

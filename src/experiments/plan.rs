@@ -12,6 +12,7 @@ use super::slow::{alike, control, slow_rails, why_slow_in};
 use super::{Seen, shared};
 use crate::rules::Limits;
 use probes::load::{Params, Place, WorkingSet};
+pub use probes::model::ExperimentKind as Kind;
 use probes::model::{LoadOp, Rail, Topology};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::fmt;
@@ -26,59 +27,6 @@ pub struct Base {
     pub params: Params,
     /// Memory that is in no cache of this host.
     pub cold: WorkingSet,
-}
-
-/// What a load is to show.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// What a rail does by itself.
-    Alone,
-    /// What all do at once.
-    Together,
-    /// What one leg of the bond does, from 1.
-    Leg(u32),
-    /// Which legs receive with other queue pair numbers and flow labels: the set of labels, from 1.
-    Labels(u32),
-    /// What a placement does: node of the CPUs, node of the memory.
-    Place {
-        /// Node of the threads.
-        cpu: u32,
-        /// Node of the buffers.
-        mem: u32,
-    },
-    /// What memory does that is in no cache.
-    Cold,
-    /// What more threads do.
-    Workers(u32),
-    /// What more queue pairs do, and so more READs under way.
-    Queues(u32),
-    /// What a rail does beside those with which it shares a PCIe link.
-    Sharing,
-    /// What the rails of a node do at once.
-    Near(u32),
-    /// The same over memory that is in no cache.
-    NearCold(u32),
-    /// What those do at once, without the others, that do well alone and badly beside all.
-    Dropping,
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Alone => f.write_str("alone"),
-            Self::Together => f.write_str("all together"),
-            Self::Leg(leg) => write!(f, "leg {leg} of its bond"),
-            Self::Labels(set) => write!(f, "queue pairs and flow labels anew, set {set}"),
-            Self::Place { cpu, mem } => write!(f, "CPUs of node {cpu}, memory of node {mem}"),
-            Self::Cold => f.write_str("cold memory"),
-            Self::Workers(workers) => write!(f, "{workers} threads"),
-            Self::Queues(qps) => write!(f, "{qps} queue pairs"),
-            Self::Sharing => f.write_str("with those that share a PCIe link"),
-            Self::Near(node) => write!(f, "rails of node {node}"),
-            Self::NearCold(node) => write!(f, "rails of node {node}, cold memory"),
-            Self::Dropping => f.write_str("those that drop beside others, without the others"),
-        }
-    }
 }
 
 /// One load.

@@ -1,12 +1,12 @@
 //! What one load showed.
 
 use super::counted::Counted;
-use super::far::{Far, FarRail};
+use super::far::FarRail;
 use super::plan::Step;
 use crate::ceilings::read_window_gb_per_s;
 use crate::sweep::bound::Bound;
 use crate::sweep::{Point, Spot};
-use probes::model::{Frame, LoadOp, Topology};
+use probes::model::{FarSample, Frame, LoadOp, Topology};
 use serde::Serialize;
 
 /// What one load showed of one rail; unknown is null.
@@ -89,21 +89,13 @@ impl Seen {
         Self { rails: rails.collect(), step, window_s, failed, far_gap }
     }
 
-    /// The same with what the other end told meanwhile, or why it told nothing.
+    /// The same with what the rails at the other end counted meanwhile, and why one is not seen.
     #[must_use]
-    pub fn with_far(mut self, far: Result<Far<'_>, String>) -> Self {
-        self.far_gap = None;
-        match far {
-            Ok(far) => {
-                for rail in &mut self.rails {
-                    match far.of(&rail.device) {
-                        Ok(told) => rail.far = Some(told),
-                        Err(why) => self.far_gap = Some(why),
-                    }
-                }
-            }
-            Err(why) => self.far_gap = Some(why),
+    pub fn with_far(mut self, far: &[FarSample], gap: Option<String>) -> Self {
+        for rail in &mut self.rails {
+            rail.far = far.iter().find(|sample| sample.device == rail.device).map(FarRail::from);
         }
+        self.far_gap = gap;
         self
     }
 

@@ -5,7 +5,10 @@ use super::{Answer, Base, Seen, Step, next, plan};
 use crate::rules::Limits;
 use crate::rules::testing::{behind, hop, two_sockets};
 use probes::load::WorkingSet;
-use probes::model::{Frame, Load, LoadOrigin, RailFrame, RailId, Topology, Worker, WorkerFrame, WorkerPhase};
+use probes::model::{
+    Experiment, ExperimentEdge, Frame, Load, LoadOrigin, RailFrame, RailId, Topology, Worker, WorkerFrame,
+    WorkerPhase,
+};
 use std::sync::Arc;
 
 /// What a load brings on a rail, GB/s.
@@ -52,45 +55,67 @@ impl<'a> Host<'a> {
         RailFrame { counters, ..RailFrame::default() }
     }
 
-    fn load(&self, step: &Step) -> Seen {
-        let frame = |at_s: u64| {
-            let driven = self.topology.rails_with_id().filter(|(_, rail)| step.rails.contains(&rail.device));
-            let workers = driven.map(|(RailId(at), rail)| {
-                let rate = (self.brings)(step, &rail.device).unwrap_or(0.0);
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "rates of a test"
-                )]
-                let bytes = (rate * 1e9) as u64 * at_s;
-                WorkerFrame {
-                    rail: Some(RailId(at)),
-                    phase: WorkerPhase::Measuring,
-                    bytes,
-                    operations: bytes >> 18,
-                    polls: 1000 * at_s,
-                    empty_polls: 10 * at_s,
-                    round_trip_ns: self.round_trip_us.map(|us| us * 1000),
-                    ..WorkerFrame::default()
-                }
-            });
-            let rails = self.topology.rails.iter().map(|rail| self.rail(&rail.device, at_s));
-            Frame {
-                at_ns: at_s * 1_000_000_000,
-                rails: rails.collect(),
-                workers: workers.collect(),
-                load: Some(Arc::new(Load {
-                    origin: LoadOrigin::Ours,
-                    workers: vec![Worker::default(); step.rails.len()],
-                    qps: Some(step.params.qps),
-                    size_bytes: Some(step.params.size_bytes),
-                    read_depth: self.round_trip_us.map(|_| 16),
-                    ..Load::default()
-                })),
-                ..Frame::default()
-            }
+    /// Both samples of a load, as a session that began so long before would have them.
+    pub(super) fn frames(&self, step: &Step, began_s: u64) -> [Frame; 2] {
+        let experiment = |edge| Experiment {
+            kind: step.kind.clone(),
+            edge,
+            devices: step.rails.clone(),
+            round: step.round,
+            among: self.topology.rails.iter().map(|rail| rail.device.clone()).collect(),
+            base_qps: plan::usual().qps,
+            size_bytes: step.params.size_bytes,
+            failures: Vec::new(),
+            far: Vec::new(),
+            far_gap: Some("no sample of it belongs to this load".to_owned()),
+            takes_ms: 1300,
         };
-        let seen = Seen::between(step.clone(), &self.topology, &frame(1), &frame(2), Vec::new());
+        let [mut from, mut to] = [self.frame(step, 1), self.frame(step, 2)];
+        from.experiment = Some(Arc::new(experiment(ExperimentEdge::Begins)));
+        to.experiment = Some(Arc::new(experiment(ExperimentEdge::Ends)));
+        for frame in [&mut from, &mut to] {
+            frame.at_ns += began_s * 1_000_000_000;
+        }
+        [from, to]
+    }
+
+    fn frame(&self, step: &Step, at_s: u64) -> Frame {
+        let driven = self.topology.rails_with_id().filter(|(_, rail)| step.rails.contains(&rail.device));
+        let workers = driven.map(|(RailId(at), rail)| {
+            let rate = (self.brings)(step, &rail.device).unwrap_or(0.0);
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rates of a test")]
+            let bytes = (rate * 1e9) as u64 * at_s;
+            WorkerFrame {
+                rail: Some(RailId(at)),
+                phase: WorkerPhase::Measuring,
+                bytes,
+                operations: bytes >> 18,
+                polls: 1000 * at_s,
+                empty_polls: 10 * at_s,
+                round_trip_ns: self.round_trip_us.map(|us| us * 1000),
+                ..WorkerFrame::default()
+            }
+        });
+        let rails = self.topology.rails.iter().map(|rail| self.rail(&rail.device, at_s));
+        Frame {
+            at_ns: at_s * 1_000_000_000,
+            rails: rails.collect(),
+            workers: workers.collect(),
+            load: Some(Arc::new(Load {
+                origin: LoadOrigin::Ours,
+                workers: vec![Worker::default(); step.rails.len()],
+                qps: Some(step.params.qps),
+                size_bytes: Some(step.params.size_bytes),
+                read_depth: self.round_trip_us.map(|_| 16),
+                ..Load::default()
+            })),
+            ..Frame::default()
+        }
+    }
+
+    fn load(&self, step: &Step) -> Seen {
+        let (from, to) = (self.frame(step, 1), self.frame(step, 2));
+        let seen = Seen::between(step.clone(), &self.topology, &from, &to, Vec::new());
         match &self.sees {
             Some(changed) => changed(seen),
             None => seen,

@@ -134,6 +134,8 @@ pub(super) fn row(value: &Value, columns: &Columns, bases: &mut [Base]) -> Read<
     let topology = row.model::<Option<_>>(10)?.map(Arc::new);
     let marks = row.model(11)?;
     let failures = row.model(12)?;
+    // one that is not known here is of a newer railscope, and left out like a column that is not
+    let experiment = row.model::<Option<Value>>(13)?.and_then(|value| serde_json::from_value(value).ok());
     Ok(Frame {
         host,
         seq,
@@ -147,6 +149,7 @@ pub(super) fn row(value: &Value, columns: &Columns, bases: &mut [Base]) -> Read<
         sampled_in_ns,
         topology,
         marks,
+        experiment: experiment.map(Arc::new),
     })
 }
 

@@ -113,6 +113,7 @@ pub(super) fn frame(out: &mut Vec<u8>, frame: &Frame, base: &mut Base) {
         sampled_in_ns,
         topology,
         marks,
+        experiment,
     } = frame;
     let mut row = Row::begin(out);
     row.json(host);
@@ -128,6 +129,7 @@ pub(super) fn frame(out: &mut Vec<u8>, frame: &Frame, base: &mut Base) {
     row.word(topology.as_ref());
     row.json(marks);
     row.json(failures);
+    row.word(experiment.as_ref());
     row.end();
     out.push(b'\n');
 }

@@ -29,6 +29,7 @@ pub(super) const ROW: &[&str] = &[
     "topology",
     "marks",
     "failures",
+    "experiment",
 ];
 /// Columns of a rail.
 pub(super) const RAIL: &[&str] = &["rx_bytes", "tx_bytes", "counters", "legs", "state", "phys_state", "lost"];

@@ -236,6 +236,7 @@ impl Live {
             failures,
             sampled_in_ns: Some(nanoseconds(self.began.elapsed().saturating_sub(before))),
             topology: None,
+            experiment: None,
             marks: Vec::new(),
         };
         if let Some(second_look) = &mut self.second_look {

@@ -181,6 +181,7 @@ impl Parts {
             topology,
             marks,
             failures,
+            experiment,
         } = frame;
         let masker = &mut self.masker;
         Frame {
@@ -192,6 +193,7 @@ impl Parts {
                 .map(|whole| shared(&mut self.topology, host, whole, |topology| masker.topology(topology))),
             failures: failures.iter().map(|failure| masker.failure(failure)).collect(),
             marks: marks.iter().map(|text| masker.mark(text)).collect(),
+            experiment: experiment.map(|of| Arc::new(masker.experiment(&of))),
             host,
             seq,
             at_ns,

@@ -182,6 +182,7 @@ fn story(count: u64) -> Listed {
             14 | 33 => Some(later_look(n)),
             _ => None,
         },
+        experiment: None,
         marks: if n == 21 { vec!["switch rebooted".into(), "\"∑\"".into()] } else { Vec::new() },
     };
     Listed { session: session(1), frames: (0..count).map(frame).collect() }

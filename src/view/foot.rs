@@ -25,13 +25,18 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
                 (Action::NextFinding, _) if travels => "finding",
                 (Action::NextEvent, _) if travels => "event",
                 (Action::Findings, View::Rail) => "next rail",
-                (Action::Findings, View::Topology | View::Placement | View::Load)
+                (Action::Findings, View::Topology | View::Placement | View::Load | View::Experiments)
                 | (Action::Open, View::Rail)
-                | (Action::Sort, View::Rail | View::Topology | View::Placement | View::Load)
-                | (Action::Filter, View::Load) => {
+                | (
+                    Action::Sort,
+                    View::Rail | View::Topology | View::Placement | View::Load | View::Experiments,
+                )
+                | (Action::Filter, View::Load | View::Experiments) => {
                     return None;
                 }
-                (Action::Down, View::Rail | View::Load) => "scroll",
+                (Action::Diagnose, View::Experiments) if app.how().mode == Mode::Diagnosis => "end",
+                (Action::Diagnose, View::Experiments) if app.how().diagnose.is_some() => "begin",
+                (Action::Down, View::Rail | View::Load | View::Experiments) => "scroll",
                 (Action::Copy, View::Placement) => "copy",
                 _ => binding.foot?,
             };

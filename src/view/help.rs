@@ -132,6 +132,7 @@ fn of(action: Action) -> Of {
         A::Quit
         | A::Back
         | A::Help
+        | A::Diagnose
         | A::Sessions
         | A::Go(_)
         | A::NextView

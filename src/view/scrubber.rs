@@ -17,7 +17,9 @@ const GOOD_HEIGHT: u16 = 44;
 pub fn height(app: &App, screen: u16) -> u16 {
     let is_useful = match app.how().mode {
         Mode::Replay => true,
-        Mode::Tree | Mode::Live | Mode::Demo | Mode::Load => app.is_paused() || screen >= GOOD_HEIGHT,
+        Mode::Tree | Mode::Live | Mode::Demo | Mode::Load | Mode::Diagnosis => {
+            app.is_paused() || screen >= GOOD_HEIGHT
+        }
     };
     u16::from(is_useful && app.outline().span_ns().is_some())
 }

@@ -1,6 +1,6 @@
 //! One sample of one host: cumulative counters and the time they were read.
 
-use super::{Failure, Latencies, Load, PerfFrame, Process, RailId, Topology};
+use super::{Experiment, Failure, Latencies, Load, PerfFrame, Process, RailId, Topology};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,6 +41,9 @@ pub struct Frame {
     /// What the user said of this moment, in the order in which it was said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<String>,
+    /// The planned load of a diagnosis whose sample this is; `None` of all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub experiment: Option<Arc<Experiment>>,
 }
 
 /// Payload of good completions over a time that is measured.

@@ -1,16 +1,14 @@
 //! Loads on the rails of this host, against one `railscope serve`.
 
-use super::Laboratory;
+use super::{Laboratory, Made};
 use crate::cli::DiagnoseArgs;
-use crate::commands::sweep::far_side::FarSide;
 use crate::commands::sweep::measuring::{Bench, Peer};
-use crate::experiments::{Seen, Step};
+use crate::experiments::Step;
 use crate::peer::{Door, Target};
 use crate::session::Stop;
 use crate::settings::Common;
 use anyhow::Context;
-use probes::model::Topology;
-use std::cell::RefCell;
+use probes::model::{Simulation, Topology};
 use std::time::Duration;
 
 /// The rails of this host and those of a peer.
@@ -18,8 +16,6 @@ pub(super) struct Rails {
     peer: Peer,
     /// This host, with the rails that can be loaded.
     topology: Topology,
-    /// What the newest load told of the peer, and what its figures are not.
-    told: RefCell<(Option<String>, Option<String>)>,
     stop: Stop,
 }
 
@@ -38,7 +34,7 @@ impl Rails {
         let mut topology = peer.topology().clone();
         let devices = peer.devices();
         topology.rails.retain(|rail| devices.contains(&rail.device));
-        Ok(Self { peer, topology, told: RefCell::default(), stop })
+        Ok(Self { peer, topology, stop })
     }
 }
 
@@ -47,28 +43,36 @@ impl Laboratory for Rails {
         &self.topology
     }
 
-    fn peer(&self) -> Option<String> {
-        self.told.borrow().0.clone()
+    fn whole_topology(&self) -> Topology {
+        self.peer.sampled_topology()
+    }
+
+    fn simulated(&self) -> Option<Simulation> {
+        None
     }
 
     fn caveat(&self) -> Option<String> {
-        self.told.borrow().1.clone()
+        None
     }
 
-    fn make(&self, step: Step, window: Duration) -> Option<Seen> {
+    fn make(&mut self, step: &Step, window: Duration) -> Option<Result<Made, String>> {
         match self.peer.only(&step.rails).measure(&step.params, window) {
             Ok(None) => None,
             Ok(Some(measured)) => {
                 let load = measured.to.load.as_deref();
                 let caveat = load.filter(|load| load.loopback).map(|_| "loopback, not fabric".to_owned());
-                *self.told.borrow_mut() = (measured.peer.clone(), caveat);
-                let seen =
-                    Seen::between(step, &measured.topology, &measured.from, &measured.to, measured.failures);
-                Some(seen.with_far(measured.far.as_ref().map(FarSide::as_far).map_err(Clone::clone)))
+                Some(Ok(Made {
+                    from: measured.from,
+                    to: measured.to,
+                    failures: measured.failures,
+                    peer: measured.peer,
+                    caveat,
+                    far: measured.far,
+                }))
             }
             Err(_) if self.stop.is_stopped() => None,
             // one that cannot be had is a cell of the table; the others tell what they can
-            Err(why) => Some(Seen::failed(step, format!("{why:#}"))),
+            Err(why) => Some(Err(format!("{why:#}"))),
         }
     }
 }

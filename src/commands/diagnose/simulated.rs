@@ -1,18 +1,21 @@
 //! Loads on a simulated node.
 
-use super::Laboratory;
+use super::{Laboratory, Made};
 use crate::cli::DiagnoseArgs;
-use crate::experiments::{Seen, Step};
+use crate::commands::sweep::far_side::FarSide;
+use crate::experiments::Step;
 use crate::session::Stop;
 use crate::settings::Common;
 use crate::sim::{Scenario, Setup, World};
 use anyhow::{Context, ensure};
-use probes::model::Topology;
+use probes::model::{RailFrame, Simulation, Topology};
 use std::time::Duration;
 
 /// A simulated node with what is wrong with it.
 pub(super) struct SimulatedRails {
     world: World,
+    /// What the rails had counted after the last load; empty before the first.
+    last: Vec<RailFrame>,
     stop: Stop,
 }
 
@@ -36,7 +39,7 @@ impl SimulatedRails {
             }
             world.retain(names);
         }
-        Ok(Self { world, stop })
+        Ok(Self { world, last: Vec::new(), stop })
     }
 }
 
@@ -45,8 +48,13 @@ impl Laboratory for SimulatedRails {
         self.world.topology()
     }
 
-    fn peer(&self) -> Option<String> {
-        None
+    fn whole_topology(&self) -> Topology {
+        self.world.topology().clone()
+    }
+
+    fn simulated(&self) -> Option<Simulation> {
+        let (scenario, seed) = self.world.scenario();
+        Some(Simulation { scenario: scenario.to_owned(), seed })
     }
 
     fn caveat(&self) -> Option<String> {
@@ -54,13 +62,45 @@ impl Laboratory for SimulatedRails {
         Some(format!("simulated, scenario {scenario}, seed {seed}"))
     }
 
-    fn make(&self, step: Step, window: Duration) -> Option<Seen> {
+    fn make(&mut self, step: &Step, window: Duration) -> Option<Result<Made, String>> {
         if self.stop.is_stopped() {
             return None;
         }
         let setup = Setup::of(&step.params, None);
         let shown = self.world.window(&setup, &step.rails, &step.to_string(), window);
-        let seen = Seen::between(step, self.world.topology(), &shown.from, &shown.to, shown.failures);
-        Some(seen.with_far(Err("a simulated node has none".to_owned())))
+        let (mut from, mut to) = (shown.from, shown.to);
+        for (last, (from, to)) in self.last.iter().zip(from.rails.iter_mut().zip(&mut to.rails)) {
+            go_on(last, from, to);
+        }
+        self.last.clone_from(&to.rails);
+        Some(Ok(Made {
+            from,
+            to,
+            failures: shown.failures,
+            peer: None,
+            caveat: None,
+            far: FarSide::unseen("a simulated node has none"),
+        }))
+    }
+}
+
+/// Lets what a rail counts go on where it ended: each load is simulated from the start of the node.
+fn go_on(last: &RailFrame, from: &mut RailFrame, to: &mut RailFrame) {
+    shift(last.rx_bytes, &mut from.rx_bytes, &mut to.rx_bytes);
+    shift(last.tx_bytes, &mut from.tx_bytes, &mut to.tx_bytes);
+    for (last, (from, to)) in last.counters.iter().zip(from.counters.iter_mut().zip(&mut to.counters)) {
+        shift(*last, from, to);
+    }
+    for (last, (from, to)) in last.legs.iter().zip(from.legs.iter_mut().zip(&mut to.legs)) {
+        shift(last.rx_rdma_bytes, &mut from.rx_rdma_bytes, &mut to.rx_rdma_bytes);
+        shift(last.tx_rdma_bytes, &mut from.tx_rdma_bytes, &mut to.tx_rdma_bytes);
+        shift(last.rx_port_bytes, &mut from.rx_port_bytes, &mut to.rx_port_bytes);
+        shift(last.tx_port_bytes, &mut from.tx_port_bytes, &mut to.tx_port_bytes);
+    }
+}
+
+fn shift(last: Option<u64>, from: &mut Option<u64>, to: &mut Option<u64>) {
+    if let (Some(last), Some(then), Some(now)) = (last, *from, *to) {
+        (*from, *to) = (Some(last), Some(last.saturating_add(now.saturating_sub(then))));
     }
 }

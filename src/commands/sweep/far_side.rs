@@ -1,31 +1,33 @@
 //! The peer's host during one load, as `serve` told of it.
 
-use crate::experiments::Far;
+use crate::experiments::far;
 use crate::peer::Agreed;
-use probes::model::{Frame, Topology};
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use probes::model::FarSample;
 
-/// The peer's host during one load.
+/// What the peer's rails counted during one load, and why one is not seen.
+#[derive(Debug, Default)]
 pub(in crate::commands) struct FarSide {
-    topology: Arc<Topology>,
-    frames: Vec<Frame>,
-    /// Its rail for each of ours, by RDMA device.
-    rails: BTreeMap<String, String>,
+    /// Of each of our rails that was seen at the other end.
+    pub(in crate::commands) samples: Vec<FarSample>,
+    /// Why one was not; `None` where all were.
+    pub(in crate::commands) gap: Option<String>,
 }
 
 impl FarSide {
-    /// As the experiments look at it.
-    pub(in crate::commands) fn as_far(&self) -> Far<'_> {
-        Far { topology: &self.topology, frames: &self.frames, rails: &self.rails }
+    /// Nobody was seen, because of this.
+    pub(in crate::commands) fn unseen(why: &str) -> Self {
+        Self { samples: Vec::new(), gap: Some(why.to_owned()) }
     }
 
     /// What came of the peer in a load that is over.
-    pub(super) fn of(agreed: &Agreed) -> Result<Self, String> {
-        let Some(sight) = &agreed.sight else { return Err(agreed.why_unseen().unwrap_or_default()) };
+    pub(super) fn of(agreed: &Agreed) -> Self {
+        let Some(sight) = &agreed.sight else {
+            return Self { samples: Vec::new(), gap: agreed.why_unseen() };
+        };
         if let Some(why) = sight.misfit() {
-            return Err(format!("it told something that does not fit: {why}"));
+            return Self::unseen(&format!("it told something that does not fit: {why}"));
         }
-        Ok(Self { topology: sight.topology.clone(), frames: sight.inbox.drain(), rails: agreed.pairs() })
+        let (samples, gap) = far::samples(&sight.topology, &sight.inbox.drain(), &agreed.pairs());
+        Self { samples, gap }
     }
 }

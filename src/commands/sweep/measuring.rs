@@ -58,8 +58,8 @@ pub(in crate::commands) struct Measured {
     pub(in crate::commands) peer: Option<String>,
     pub(in crate::commands) perftest: Vec<String>,
     pub(in crate::commands) failures: Vec<String>,
-    /// The peer's host meanwhile, or why it is not seen.
-    pub(in crate::commands) far: Result<FarSide, String>,
+    /// What the peer's rails counted meanwhile.
+    pub(in crate::commands) far: FarSide,
 }
 
 impl Peer {
@@ -105,6 +105,13 @@ impl Peer {
     /// This host, with the rails that the flags name.
     pub(in crate::commands) fn topology(&self) -> &Topology {
         &self.end.topology
+    }
+
+    /// The whole host, with the counters that the frames of a load have.
+    pub(in crate::commands) fn sampled_topology(&self) -> Topology {
+        let mut topology = (*self.end.topology).clone();
+        let _ = Sampler::open(&self.root, &mut topology);
+        topology
     }
 
     /// Rails that can be loaded.

@@ -1,5 +1,6 @@
 //! Points without a peer: what the rails should do by their ceilings.
 
+use super::far_side::FarSide;
 use super::measuring::{Bench, Measured};
 use crate::cli::LoadKnobs;
 use crate::peer::request;
@@ -77,7 +78,7 @@ impl Bench for Simulation {
             peer: None,
             perftest: Vec::new(),
             failures: Vec::new(),
-            far: Err("nobody is at the other end of a simulation".to_owned()),
+            far: FarSide::unseen("nobody is at the other end of a simulation"),
         }))
     }
 }

@@ -209,7 +209,7 @@ mod tests {
     }
 
     fn unseen(seen: Seen) -> Seen {
-        seen.with_far(Err("its railscope 0.0.9 does not tell what it counts".to_owned()))
+        seen.with_far(&[], Some("its railscope 0.0.9 does not tell what it counts".to_owned()))
     }
 
     /// The other end, whose rail for `mlx5_1` received so many pauses in each load.

@@ -71,6 +71,7 @@ prop_compose! {
             host, seq, at_ns, rails, workers, failures, sampled_in_ns,
             peer: peer.map(|(bytes, ns)| Measured { bytes, ns }),
             processes: processes.map(|bytes| Arc::new(if bytes == 0 { Vec::new() } else { vec![process(bytes)] })),
+            experiment: None,
             topology: look.filter(|_| host == 0).map(later_look), marks,
             load: with_load.then(|| Arc::new(load())),
         }

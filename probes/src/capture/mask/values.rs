@@ -3,7 +3,7 @@
 use super::table::Table;
 use super::words::{self, Context, Names};
 use super::{MOST_KEYS, Masked};
-use crate::model::{Failure, Host, Load, Process, Rail, Rank, Topology};
+use crate::model::{Experiment, Failure, Host, Load, Process, Rail, Rank, Topology};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -90,6 +90,18 @@ impl Masker {
             Process { name, rank, ..self.part(process) }
         };
         processes.iter().map(one).collect()
+    }
+
+    /// A planned load, with what the other end told of it.
+    #[must_use]
+    pub fn experiment(&mut self, of: &Experiment) -> Experiment {
+        let mut masked = self.part(of);
+        for sample in &mut masked.far {
+            sample.hostname = sample.hostname.as_ref().map(|name| self.table.name(name));
+        }
+        masked.failures = of.failures.iter().map(|text| self.mark(text)).collect();
+        masked.far_gap = of.far_gap.as_ref().map(|text| self.mark(text));
+        masked
     }
 
     /// What a user said: nothing of it stays but that something was said.

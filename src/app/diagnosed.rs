@@ -1,0 +1,57 @@
+//! A diagnosis on the screen: its table, and the key that begins or ends one.
+
+use super::{App, Command, Mode, View};
+use crate::experiments::told::Table;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The wish for a diagnosis, for the command whose screen is left for it.
+#[derive(Clone, Debug, Default)]
+pub struct DiagnosisWish(Arc<AtomicBool>);
+
+impl DiagnosisWish {
+    /// Whether it was wished for since it was asked last.
+    #[must_use]
+    pub fn take(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl App {
+    /// The table as it stood at what is shown; `None` where the session has none, and in other views.
+    #[must_use]
+    pub fn diagnosed(&self) -> Option<&Table> {
+        self.diagnosed.as_ref()
+    }
+
+    /// Whether there is a diagnosis in this session, or can be one.
+    #[must_use]
+    pub fn may_have_diagnosis(&self) -> bool {
+        let is_shown = self.view == View::Experiments || self.how.mode == Mode::Diagnosis;
+        is_shown || self.how.diagnose.is_some() || !self.outline.experiments().is_empty()
+    }
+
+    /// Computes the table of what is shown, for its view.
+    pub(super) fn look_at_diagnosis(&mut self) {
+        self.diagnosed = None;
+        if self.view != View::Experiments {
+            return;
+        }
+        let shown = self.shown();
+        let at_ns = shown.local().latest().map_or(0, |frame| frame.at_ns);
+        let table = self.outline.experiments().table(shown.session().topology(), &self.how.limits, at_ns);
+        self.diagnosed = table;
+    }
+
+    /// Leaves the screen for a diagnosis, or ends the one that goes on.
+    pub(super) fn diagnose(&mut self) -> Command {
+        match &self.how.diagnose {
+            _ if self.how.mode == Mode::Diagnosis => Command::Quit,
+            Some(wish) => {
+                wish.0.store(true, Ordering::Relaxed);
+                Command::Quit
+            }
+            None => self.say("no peer is known here: `railscope diagnose PEER --screen`"),
+        }
+    }
+}

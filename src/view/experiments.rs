@@ -1,0 +1,173 @@
+//! The experiments of a diagnosis: how far it is, and the table of causes as it fills in.
+
+use super::page::{self, Page};
+use super::theme::Theme;
+use crate::app::{Action, App};
+use crate::experiments::hypotheses::{Answer, Hypothesis};
+use crate::experiments::told::Table;
+use crate::experiments::{RailDiagnosis, SharedLimit};
+use crate::rules::Severity;
+use crate::settings::Period;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::Span;
+use std::time::Duration;
+use widgets::{clip, width};
+
+/// Cells of the name of a rail in the overview.
+const NAME: usize = 16;
+/// Cells of a rate in the overview.
+const RATE: usize = 9;
+/// Cells of an answer in the overview.
+const ANSWER: usize = 4;
+/// Cells of the bar of progress at most.
+const BAR: usize = 40;
+
+/// Draws it; tells how many lines keys can scroll to.
+pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
+    let theme = app.theme();
+    let (columns, cells) = page::columns(area);
+    let Some(table) = app.diagnosed() else {
+        return page::draw(vec![none(app, area.width)], app.line(), area, frame, theme);
+    };
+    let mut left = Page::new(cells, theme);
+    progress(app, table, &mut left);
+    overview(app, table, &mut left);
+    let mut right = if columns == 1 { left.clone() } else { Page::new(cells, theme) };
+    table.shared_limits.iter().for_each(|limit| shared(limit, &mut right));
+    table.rails.iter().filter(|rail| rail.slow).for_each(|rail| causes(rail, &mut right));
+    table.rails.iter().filter(|rail| !rail.slow).for_each(|rail| healthy(rail, &mut right));
+    let pages = if columns == 1 { vec![right] } else { vec![left, right] };
+    page::draw(pages.into_iter().map(Page::into_lines).collect(), app.line(), area, frame, theme)
+}
+
+/// What stands there without a diagnosis.
+fn none(app: &App, cells: u16) -> Vec<ratatui::text::Line<'static>> {
+    let theme = app.theme();
+    let mut page = Page::new(cells, theme);
+    page.heading("No diagnosis", "this session has none so far");
+    if app.how().diagnose.is_some() {
+        let key = app.keys().first(Action::Diagnose);
+        let says = format!(
+            "{key} loads the rails one way after the other, and tells which of seven causes makes one slow"
+        );
+        page.row("start", &says, theme.plain());
+    } else {
+        page.row(
+            "start",
+            "on the peer `railscope serve`; here `railscope diagnose PEER --screen`, which --record keeps",
+            theme.plain(),
+        );
+        page.row("try", "`railscope demo`, and there the key of a diagnosis", theme.plain());
+    }
+    page.into_lines()
+}
+
+/// How many loads were made, how many are left, and the one that goes on.
+fn progress(app: &App, table: &Table, page: &mut Page) {
+    let theme = page.theme();
+    let all = table.made + table.left;
+    let is_over = table.now.is_none();
+    let beside = if is_over {
+        format!("all {all} were made")
+    } else if app.ending().is_some() {
+        format!("{} of {all} were made before it ended", table.made)
+    } else {
+        let seconds =
+            Duration::from_secs(table.time_left.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX));
+        format!("{} of some {all}, about {} left", table.made, Period(seconds))
+    };
+    page.heading("Experiments", &beside);
+    let room = page.cells().saturating_sub(2).min(BAR);
+    let done = (room * table.made).checked_div(all).unwrap_or(0);
+    page.line(vec![
+        Span::styled(theme.pick("█", "#").repeat(done), theme.strong()),
+        Span::styled(theme.pick("░", "-").repeat(room - done), theme.dim()),
+    ]);
+    if let (Some(step), None) = (&table.now, app.ending()) {
+        page.row("now", &step.to_string(), theme.plain());
+    }
+}
+
+/// A line for each rail: its rates, and the answers.
+fn overview(app: &App, table: &Table, page: &mut Page) {
+    let theme = page.theme();
+    page.heading("Rails", &format!("payload in {}; H1 to H7 as told below", app.rates().word()));
+    let head = |text: &str, cells: usize| Span::styled(format!("{text:>cells$}"), theme.dim());
+    let mut names = vec![Span::styled(format!("{:<NAME$}", "rail"), theme.dim())];
+    names.extend(["alone", "together", "ceiling"].map(|name| head(name, RATE)));
+    names.push(Span::raw(" "));
+    names.extend((1..=7).map(|number| head(&format!("H{number}"), ANSWER)));
+    page.line(names);
+    for rail in &table.rails {
+        let rate = |value: Option<f64>| {
+            let text = value.map_or_else(|| "-".to_owned(), |value| app.rates().text(value));
+            Span::styled(format!("{text:>RATE$}"), theme.plain())
+        };
+        let name = clip(&rail.device, NAME - 1, theme.symbols);
+        let pad = NAME.saturating_sub(width(&name));
+        let mut line = vec![
+            Span::styled(format!("{name}{}", " ".repeat(pad)), strength(rail, theme)),
+            rate(rail.alone_gb_per_s),
+            rate(rail.together_gb_per_s),
+            rate(rail.ceiling_gb_per_s),
+            Span::raw(" "),
+        ];
+        line.extend(rail.hypotheses.iter().map(|held| {
+            let text = held.answer.to_string();
+            Span::styled(format!("{text:>ANSWER$}"), of_answer(held.answer, theme))
+        }));
+        let beside = match (rail.cause, rail.control) {
+            (Some(cause), _) => format!("  {cause}"),
+            (None, true) => format!("{:>1$}  control", "", 7 * ANSWER),
+            (None, false) => String::new(),
+        };
+        line.push(Span::styled(beside, strength(rail, theme)));
+        page.line(line);
+    }
+}
+
+fn strength(rail: &RailDiagnosis, theme: Theme) -> Style {
+    if rail.slow { theme.severity(Severity::Warning) } else { theme.plain() }
+}
+
+fn of_answer(answer: Answer, theme: Theme) -> Style {
+    match answer {
+        Answer::Yes => theme.severity(Severity::Error),
+        Answer::No => theme.dim(),
+        Answer::Inconclusive | Answer::Unknown => theme.plain(),
+    }
+}
+
+/// A limit that several rails have in common.
+fn shared(limit: &SharedLimit, page: &mut Page) {
+    let theme = page.theme();
+    page.heading(&limit.devices.join(", "), "share a limit beyond this host's PCIe and memory");
+    page.row("", &limit.because, theme.severity(Severity::Warning));
+}
+
+/// The seven causes of a slow rail.
+fn causes(rail: &RailDiagnosis, page: &mut Page) {
+    let theme = page.theme();
+    page.heading(&format!("{} {}", rail.device, rail.cause.unwrap_or_default()), &rail.slow_because);
+    for Hypothesis { id, says, answer, because, .. } in &rail.hypotheses {
+        page.row(&format!("{id} {answer}"), &format!("{says}: {because}"), of_answer(*answer, theme));
+    }
+}
+
+/// What is told of a rail that is not slow: what another node costs it, and what could not be measured.
+fn healthy(rail: &RailDiagnosis, page: &mut Page) {
+    let theme = page.theme();
+    if let Some(cost) = &rail.placement {
+        page.heading(&rail.device, "the fastest healthy rail: what another node costs it");
+        page.row("", cost, theme.plain());
+    }
+    for why in &rail.failed {
+        page.heading(&rail.device, "not measured");
+        page.row("", why, theme.plain());
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -264,7 +264,7 @@ impl App {
             Action::Go(view) => self.go(view),
             Action::NextView => self.go(self.view.next()),
             Action::PreviousView => self.go(self.view.previous()),
-            Action::Open => self.go(View::Rail),
+            Action::Open => self.open(),
             Action::Copy => return self.copy(),
             Action::Columns => return self.open_picker(),
             Action::ZoomIn => return self.zoom_to(self.zoom.unwrap_or_default().narrower()),

@@ -42,6 +42,7 @@ pub use total::Totals;
 
 pub(crate) use text::{word as severity_word, wrap};
 
+use crate::ceilings::together_gb_per_s;
 use crate::rules::{self, Finding, Limits, Severity};
 use crate::timeline::{Event, Timeline};
 use probes::model::{Gap, Gpu, LostCard};
@@ -75,7 +76,7 @@ pub struct Report {
     pub lost_cards: Vec<LostCard>,
     /// All rails together.
     pub total: Totals,
-    /// What is wrong or worth knowing, worst first.
+    /// What is wrong or worth knowing, worst first, but that which explains another before it.
     pub findings: Vec<Finding>,
     /// What happened, in order of time.
     pub events: Vec<Event>,
@@ -103,6 +104,9 @@ pub struct Span {
     pub frames: u64,
     /// Planned time between samples.
     pub interval_s: f64,
+    /// Loads of a diagnosis that were made in it, one after the other; absent when there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub planned_loads: Option<u64>,
 }
 
 /// The parameters of the session's load in a line, as every figure carries them; `None` without one.
@@ -136,10 +140,15 @@ fn one_host(timeline: &Timeline, limits: &Limits, ignore: &[String]) -> Report {
             duration_s: number::seconds(sums.until_ns),
             frames: sums.frames,
             interval_s: number::seconds(session.interval_ns),
+            planned_loads: Some(sums.planned_loads).filter(|count| *count > 0),
         },
         host: HostBlock::of(&topology.host),
         numa: topology.numa.iter().map(NodeRow::of).collect(),
-        rails: topology.rails_with_id().map(|(id, rail)| RailRow::of(id, rail, local)).collect(),
+        rails: topology
+            .rails_with_id()
+            .zip(together_gb_per_s(topology))
+            .map(|((id, rail), share)| RailRow::of(id, rail, local).shares(share))
+            .collect(),
         gpus: topology.gpus.clone(),
         lost_cards: topology.lost_cards.clone(),
         total: Totals::of(topology, local),

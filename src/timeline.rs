@@ -13,14 +13,6 @@ mod load_mean;
 mod measured;
 mod past;
 mod sums;
-/// The frame without the planned load that it is a sample of.
-fn without_experiment(frame: Arc<Frame>) -> Arc<Frame> {
-    if frame.experiment.is_none() {
-        return frame;
-    }
-    let bare = Frame { load: None, workers: Vec::new(), failures: Vec::new(), ..(*frame).clone() };
-    Arc::new(bare)
-}
 
 #[cfg(test)]
 mod tests;
@@ -125,6 +117,15 @@ impl Timeline {
         hosts.swap(0, 1);
         Some(Self { session: Arc::new(session), hosts })
     }
+}
+
+/// The frame without the planned load that it is a sample of.
+fn without_experiment(frame: Arc<Frame>) -> Arc<Frame> {
+    if frame.experiment.is_none() {
+        return frame;
+    }
+    let bare = Frame { load: None, workers: Vec::new(), failures: Vec::new(), ..(*frame).clone() };
+    Arc::new(bare)
 }
 
 impl HostTimeline {

@@ -117,4 +117,18 @@ fn a_recorded_diagnosis_shows_its_table_when_it_is_looked_at_again() {
     assert!(whole.contains("mlx5_bond_3 bond-leg-imbalance") && whole.contains("were made"), "{whole}");
     let early = shot(&["--at", "4s"]);
     assert!(early.contains("3 of some ") && early.contains("mlx5_bond_4: alone"), "{early}");
+    let report = |format: &str| {
+        let mut command = Command::cargo_bin("railscope").unwrap();
+        let output =
+            command.args(["report", session.to_str().unwrap(), "--format", format]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for format in ["text", "md"] {
+        let text = report(format);
+        assert!(
+            text.contains(" planned loads, one after the other") && !text.contains("other programs"),
+            "{text}"
+        );
+    }
+    assert!(report("json").contains("\"planned_loads\": 3"), "{}", report("json"));
 }

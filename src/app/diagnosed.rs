@@ -5,7 +5,7 @@ use crate::experiments::told::Table;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The wish for a diagnosis, for the command whose screen is left for it.
+/// The wish to go over to a diagnosis, or back from one, for the command whose screen is left for it.
 #[derive(Clone, Debug, Default)]
 pub struct DiagnosisWish(Arc<AtomicBool>);
 
@@ -46,7 +46,7 @@ impl App {
     /// Leaves the screen for a diagnosis, or ends the one that goes on.
     pub(super) fn diagnose(&mut self) -> Command {
         match &self.how.diagnose {
-            _ if self.how.mode == Mode::Diagnosis => Command::Quit,
+            None if self.how.mode == Mode::Diagnosis => Command::Quit,
             Some(wish) => {
                 wish.0.store(true, Ordering::Relaxed);
                 Command::Quit

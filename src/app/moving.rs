@@ -1,6 +1,6 @@
 //! Going from view to view, and moving in them.
 
-use super::{Action, App, Command, Help, View, Zoom, selection};
+use super::{Action, App, Command, Focus, Help, View, Zoom, selection};
 use crate::view::{self as screen, Seen};
 
 impl App {
@@ -12,6 +12,19 @@ impl App {
     pub(super) fn go(&mut self, view: View) {
         self.help = Help::Closed;
         self.view = view;
+    }
+
+    /// Goes to the rail that is selected, or that the selected finding is about.
+    pub(super) fn open(&mut self) {
+        if self.view == View::Home && self.selection.focus == Focus::Findings {
+            let at = self.selection.finding.unwrap_or_default();
+            let device = self.listed_findings().get(at).and_then(|finding| finding.devices.first().cloned());
+            let rails = &self.shown().topology().rails;
+            let mut listed = self.groups().into_iter().flat_map(|group| group.rails);
+            let place = listed.position(|id| Some(&rails[id.0].device) == device.as_ref());
+            self.selection.rail = place.or(self.selection.rail);
+        }
+        self.go(View::Rail);
     }
 
     /// Moves in the view as `action` says.

@@ -47,6 +47,9 @@ impl App {
         }
         let cap = self.cap_gb_per_s();
         match action {
+            Action::Faster | Action::Slower if cap == Some(0.0) => {
+                self.say("the load is held; let it go on first, or type a rate")
+            }
             Action::Faster => self.hold_to(cap.and_then(|cap| step_up(cap, self.widest_line_gb_per_s()))),
             Action::Slower => self.hold_to(Some(step_down(cap.unwrap_or(self.widest_line_gb_per_s())))),
             Action::HoldLoad if cap == Some(0.0) => {

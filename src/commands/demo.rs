@@ -43,7 +43,10 @@ pub fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
         if !wish.take() {
             return Ok(code);
         }
-        diagnose::on_screen(&DiagnoseArgs::of_scenario(&args.scenario, args.seed, &common))?;
+        diagnose::on_screen(&DiagnoseArgs::of_scenario(&args.scenario, args.seed, &common), &wish)?;
+        if !wish.take() {
+            return Ok(code);
+        }
         // the recording has its end; a second one would need another name
         common.record = None;
     }

@@ -8,7 +8,7 @@ use super::output::Output;
 use super::progress::Progress;
 use super::sweep::far_side::FarSide;
 use super::{headless, signals, watch};
-use crate::app::View;
+use crate::app::{DiagnosisWish, View};
 use crate::cli::{DiagnoseArgs, DiagnoseCarrier, DiagnoseFormat};
 use crate::experiments::diagnosis::{SCHEMA, judge};
 use crate::experiments::shared::shared_limits;
@@ -87,7 +87,7 @@ pub fn run(args: &DiagnoseArgs) -> anyhow::Result<ExitCode> {
         }
     };
     let title = args.peer.clone().unwrap_or_default();
-    let seen_by = if args.screen { SeenBy::Screen(title) } else { SeenBy::Nobody };
+    let seen_by = if args.screen { SeenBy::Screen(title, None) } else { SeenBy::Nobody };
     let diagnosis = conduct(laboratory, &base(args, window), window, &common, seen_by, stop)?;
     let measured = diagnosis.rails.iter().any(|rail| rail.alone_gb_per_s.is_some());
     let form = if common.json { DiagnoseFormat::Json } else { args.format };
@@ -104,18 +104,19 @@ pub fn run(args: &DiagnoseArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Shows a diagnosis on the screen, as a key of another screen asked for it, and prints what came of it. It is not recorded.
+/// The same key wishes to go `back`.
 ///
 /// # Errors
 ///
 /// There is no such scenario, PEER is no host, or the terminal is gone.
-pub(super) fn on_screen(args: &DiagnoseArgs) -> anyhow::Result<()> {
+pub(super) fn on_screen(args: &DiagnoseArgs, back: &DiagnosisWish) -> anyhow::Result<()> {
     let common = Common { record: None, duration: None, ..args.common.clone() };
     let stop = Stop::new();
     let laboratory: Box<dyn Laboratory + Send> = match args.transport {
         DiagnoseCarrier::Sim => Box::new(SimulatedRails::new(args, &common, stop.clone())?),
         DiagnoseCarrier::Verbs => Box::new(Rails::new(args, &common, stop.clone())?),
     };
-    let seen_by = SeenBy::Screen(args.peer.clone().unwrap_or_default());
+    let seen_by = SeenBy::Screen(args.peer.clone().unwrap_or_default(), Some(back.clone()));
     let diagnosis = conduct(laboratory, &base(args, WINDOW), WINDOW, &common, seen_by, stop)?;
     print(&diagnosis, DiagnoseFormat::Text)
 }
@@ -136,8 +137,8 @@ pub fn simulated_session(scenario: &str, seed: u64) -> anyhow::Result<Box<dyn Fr
 
 /// Who looks at the experiments while they are made.
 enum SeenBy {
-    /// The screen, with this title.
-    Screen(String),
+    /// The screen, with this title; and who hears of the wish to go back.
+    Screen(String, Option<DiagnosisWish>),
     /// At most a line of progress.
     Nobody,
 }
@@ -153,14 +154,14 @@ fn conduct(
 ) -> anyhow::Result<Diagnosis> {
     let began = Instant::now();
     let topology = laboratory.topology().clone();
-    let is_watched = matches!(seen_by, SeenBy::Screen(_));
+    let is_watched = matches!(seen_by, SeenBy::Screen(..));
     let progress = if is_watched { Progress::unseen() } else { Progress::new() };
     let plan = Plan { base: base.clone(), limits: common.limits.clone(), window, is_watched };
     let source = Experimenting::new(laboratory, plan, stop.clone(), progress);
     let outcome = source.outcome();
     let (mut source, recording) = headless::recorded(Box::new(source), common.record.as_deref())?;
     match seen_by {
-        SeenBy::Screen(title) => {
+        SeenBy::Screen(title, diagnose) => {
             let how = How {
                 title,
                 mode: Mode::Diagnosis,
@@ -169,6 +170,7 @@ fn conduct(
                 screen: common.screen.clone(),
                 recording: recording.clone(),
                 stop,
+                diagnose,
                 ..How::default()
             };
             tui::run(source, how)?;

@@ -1,6 +1,6 @@
 //! The verdict on each rail.
 
-use super::hypotheses::{Answer, Case, Hypothesis};
+use super::hypotheses::{AT_CEILING, Answer, Case, Hypothesis};
 use super::plan::Kind;
 use super::rounds::Rates;
 use super::slow::{control, slow_rails, why_slow};
@@ -75,9 +75,27 @@ impl RailDiagnosis {
     /// The cause that is named first; `None` where none was proven.
     #[must_use]
     pub fn first_cause(&self) -> Option<&Hypothesis> {
-        FIRST
-            .iter()
-            .find_map(|id| self.hypotheses.iter().find(|held| held.id == *id && held.answer == Answer::Yes))
+        let holds =
+            |id: &str| self.hypotheses.iter().find(|held| held.id == id && held.answer == Answer::Yes);
+        let explains = |held: &&Hypothesis| held.id != "H3" || self.is_at_its_ceiling();
+        let all = || FIRST.iter().filter_map(|id| holds(id));
+        all().find(explains).or_else(|| all().next())
+    }
+
+    /// Further causes that hold.
+    pub fn other_causes(&self) -> impl Iterator<Item = &Hypothesis> {
+        let first = self.first_cause().map(|cause| cause.id);
+        self.hypotheses.iter().filter(move |held| held.answer == Answer::Yes && Some(held.id) != first)
+    }
+
+    /// Whether it brings what its low link lets through as it is usually loaded, and not only at its best: else the link is
+    /// not what holds it now.
+    fn is_at_its_ceiling(&self) -> bool {
+        let usual = [self.alone_gb_per_s, self.together_gb_per_s].into_iter().flatten().reduce(f64::max);
+        match (usual, self.ceiling_gb_per_s) {
+            (Some(usual), Some(ceiling)) => usual >= AT_CEILING * ceiling,
+            _ => true,
+        }
     }
 }
 

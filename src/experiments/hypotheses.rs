@@ -19,6 +19,8 @@ mod placement;
 mod shared_link;
 mod window_or_cpu;
 
+pub(super) use low_link::AT_CEILING;
+
 pub(super) use low_link::code_of as link_code;
 
 use super::plan::Kind;

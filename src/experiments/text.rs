@@ -89,8 +89,12 @@ impl RailDiagnosis {
     #[must_use]
     pub fn sentence(&self) -> String {
         if let Some(cause) = self.first_cause() {
+            let others: Vec<String> =
+                self.other_causes().map(|other| format!("{} ({})", other.id, other.code)).collect();
+            let others =
+                if others.is_empty() { String::new() } else { format!("; holds too: {}", others.join(", ")) };
             return format!(
-                "{}: {} ({}, {}): {}",
+                "{}: {} ({}, {}): {}{others}",
                 self.device, cause.says, cause.id, cause.code, cause.because
             );
         }

@@ -31,18 +31,24 @@ impl Heat {
         while self.stretch(interval.to_ns) >= MOST {
             self.widen();
         }
-        let at = self.stretch(interval.to_ns.saturating_sub(1));
-        if self.stretches.len() <= at {
-            self.stretches.resize_with(at + 1, Vec::new);
+        let last = self.stretch(interval.to_ns.saturating_sub(1));
+        if self.stretches.len() <= last {
+            self.stretches.resize_with(last + 1, Vec::new);
         }
-        let row = &mut self.stretches[at];
-        if row.len() < interval.rails.len() {
-            row.resize(interval.rails.len(), (0.0, 0.0));
-        }
-        for (sum, rates) in row.iter_mut().zip(&interval.rails) {
-            if let Some((gb_per_s, ns)) = moved(rates, interval.ns()) {
-                sum.0 += gb_per_s * ns as f64;
-                sum.1 += ns as f64;
+        for (at, rates) in interval.rails.iter().enumerate() {
+            let Some((gb_per_s, ns)) = moved(rates, interval.ns()) else { continue };
+            let from_ns = interval.to_ns.saturating_sub(ns);
+            // all stretches of the time that it is a mean of, which may be longer than one
+            for stretch in self.stretch(from_ns)..=last {
+                let begin_ns = (stretch as u64).saturating_mul(self.width_ns);
+                let end_ns = begin_ns.saturating_add(self.width_ns).min(interval.to_ns);
+                let within_ns = end_ns.saturating_sub(begin_ns.max(from_ns)) as f64;
+                let row = &mut self.stretches[stretch];
+                if row.len() <= at {
+                    row.resize(interval.rails.len(), (0.0, 0.0));
+                }
+                row[at].0 += gb_per_s * within_ns;
+                row[at].1 += within_ns;
             }
         }
     }
@@ -127,6 +133,24 @@ mod tests {
         assert_eq!(rates(&heat, 4, 2), [Some(30.0), Some(40.0)]);
         assert_eq!(rates(&heat, 8, 4), [Some(30.0), Some(40.0), None, None]);
         assert_eq!(rates(&Heat::default(), 4, 2), [None, None]);
+    }
+
+    #[test]
+    fn a_mean_of_a_second_fills_that_second() {
+        let mut heat = Heat::default();
+        for at in 0..3 {
+            let rates = RailRates {
+                quality: Quality::Good,
+                rx_gb_per_s: Some(20.0 + at as f64),
+                counted_ns: 10 * FIRST_NS,
+                ..RailRates::default()
+            };
+            let (from_ns, to_ns) = (at * 10 * FIRST_NS, (at + 1) * 10 * FIRST_NS);
+            heat.add(&Interval { from_ns, to_ns, rails: vec![rates], load_op: None });
+        }
+        let all = rates(&heat, 30, 30);
+        assert_eq!(all[..10], [Some(20.0); 10]);
+        assert_eq!(all[20..], [Some(22.0); 10]);
     }
 
     #[test]

@@ -72,6 +72,9 @@ fn circumstances(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
                 writeln!(f, "  - it ended before its time: {}", prose(why))?;
             }
         }
+        None if report.session.planned_loads.is_some() => {
+            writeln!(f, "- load: {}", prose(&facts::of_diagnosis(report)))?;
+        }
         None if report.has_rates() => {
             writeln!(
                 f,

@@ -199,6 +199,8 @@ pub struct CeilingsRow {
     pub pcie: Option<f64>,
     /// READ window over the measured round trip.
     pub read_window: Option<f64>,
+    /// Payload while every rail moves all it can: its fair share of the wires and PCIe links that rails share.
+    pub together: Option<f64>,
 }
 
 impl CeilingsRow {
@@ -208,6 +210,7 @@ impl CeilingsRow {
             line: known(ceilings.line),
             pcie: known(ceilings.pcie),
             read_window: known(ceilings.read_window),
+            together: None,
         }
     }
 
@@ -222,6 +225,12 @@ impl CeilingsRow {
 }
 
 impl RailRow {
+    /// What is left for this rail while all move.
+    pub(super) fn shares(mut self, together_gb_per_s: Option<f64>) -> Self {
+        self.ceilings_gb_per_s.together = known(together_gb_per_s);
+        self
+    }
+
     pub(super) fn of(id: RailId, rail: &Rail, timeline: &HostTimeline) -> Self {
         let none = RailSums::default();
         let sums = timeline.sums().rails.get(id.0).unwrap_or(&none);

@@ -102,7 +102,7 @@ const TROUBLES: &[Trouble] = &[
         advice: |rail| {
             let mut looks = Vec::new();
             if speaks_roce(rail) {
-                looks.extend(rail.netdev.as_ref().map(|netdev| format!("`ethtool -m {netdev}`")));
+                looks.extend(netdevs(rail).map(|netdev| format!("`ethtool -m {netdev}`")));
             }
             if rail.driver.as_deref().is_some_and(|driver| driver.starts_with("mlx")) {
                 looks.push(format!("`mlxlink -d {} -c`", rail.device));
@@ -115,11 +115,18 @@ const TROUBLES: &[Trouble] = &[
 
 /// The commands that print these of the drivers' statistics: a bond has none itself, its legs have.
 fn statistics(rail: &Rail, filter: &str) -> String {
-    let netdevs: Vec<&str> = match &rail.bond {
-        Some(bond) if !bond.legs.is_empty() => bond.legs.iter().map(|leg| leg.netdev.as_str()).collect(),
-        _ => vec![rail.netdev.as_deref().unwrap_or("NETDEV")],
-    };
+    let mut netdevs: Vec<&str> = netdevs(rail).collect();
+    if netdevs.is_empty() {
+        netdevs.push("NETDEV");
+    }
     list(netdevs.into_iter().map(|netdev| format!("`ethtool -S {netdev} | {filter}`")))
+}
+
+/// The netdevs that have a driver and a module of their own: a bond has none, its legs have.
+fn netdevs(rail: &Rail) -> impl Iterator<Item = &str> {
+    let legs = rail.bond.iter().flat_map(|bond| &bond.legs).map(|leg| leg.netdev.as_str());
+    let is_bond = rail.bond.as_ref().is_some_and(|bond| !bond.legs.is_empty());
+    legs.chain(rail.netdev.as_deref().filter(|_| !is_bond))
 }
 
 fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {

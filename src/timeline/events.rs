@@ -4,7 +4,7 @@ use super::changes::changes;
 use super::interval::Interval;
 use super::measured;
 use super::sums::Sums;
-use probes::model::{Frame, LegFrame, Rail, RailFrame, Topology};
+use probes::model::{ExperimentEdge, Frame, LegFrame, Rail, RailFrame, Topology};
 use serde::{Deserialize, Serialize};
 
 /// Most events a session keeps, and most marks; a flapping port must not fill the memory, nor hide what was said.
@@ -74,6 +74,8 @@ impl Sums {
     /// Takes what one more frame tells beside its counters; `before` is the frame before it.
     pub(super) fn note_events(&mut self, topology: &Topology, before: Option<&Frame>, frame: &Frame) {
         self.frames += 1;
+        let is_made = frame.experiment.as_ref().is_some_and(|load| load.edge == ExperimentEdge::Ends);
+        self.planned_loads += u64::from(is_made);
         self.until_ns = frame.at_ns;
         measured::add(&mut self.workers, frame);
         self.held_back |= frame.load.as_ref().is_some_and(|load| load.is_held_back());

@@ -117,6 +117,11 @@ impl RailSums {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// Sums of one host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -137,6 +142,9 @@ pub struct Sums {
     pub workers: Vec<Measured>,
     /// Frames seen.
     pub frames: u64,
+    /// Planned loads of a diagnosis that were made.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub planned_loads: u64,
     /// Whether a load over TCP was among it, whose rates prove nothing about a rail.
     pub functional_check: bool,
     /// Whether a load that was held back was among it, whose rates are no level of a rail.

@@ -2,7 +2,7 @@
 
 use super::page::{self, Page};
 use super::theme::Theme;
-use crate::app::{Action, App};
+use crate::app::{Action, App, Mode};
 use crate::experiments::hypotheses::{Answer, Hypothesis};
 use crate::experiments::told::Table;
 use crate::experiments::{RailDiagnosis, SharedLimit};
@@ -46,6 +46,10 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
 fn none(app: &App, cells: u16) -> Vec<ratatui::text::Line<'static>> {
     let theme = app.theme();
     let mut page = Page::new(cells, theme);
+    if app.how().mode == Mode::Diagnosis {
+        page.heading("Experiments", "the first load goes on");
+        return page.into_lines();
+    }
     page.heading("No diagnosis", "this session has none so far");
     if app.how().diagnose.is_some() {
         let key = app.keys().first(Action::Diagnose);
@@ -93,7 +97,8 @@ fn progress(app: &App, table: &Table, page: &mut Page) {
 /// A line for each rail: its rates, and the answers.
 fn overview(app: &App, table: &Table, page: &mut Page) {
     let theme = page.theme();
-    page.heading("Rails", &format!("payload in {}; H1 to H7 as told below", app.rates().word()));
+    let so_far = if table.now.is_some() { "so far; loads to come may still turn it; " } else { "" };
+    page.heading("Rails", &format!("{so_far}payload in {}; H1 to H7 as told below", app.rates().word()));
     let head = |text: &str, cells: usize| Span::styled(format!("{text:>cells$}"), theme.dim());
     let mut names = vec![Span::styled(format!("{:<NAME$}", "rail"), theme.dim())];
     names.extend(["alone", "together", "ceiling"].map(|name| head(name, RATE)));

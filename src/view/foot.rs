@@ -34,7 +34,9 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
                 | (Action::Filter, View::Load | View::Experiments) => {
                     return None;
                 }
-                (Action::Diagnose, View::Experiments) if app.how().mode == Mode::Diagnosis => "end",
+                (Action::Diagnose, View::Experiments) if app.how().mode == Mode::Diagnosis => {
+                    if app.how().diagnose.is_some() { "end, back" } else { "end" }
+                }
                 (Action::Diagnose, View::Experiments) if app.how().diagnose.is_some() => "begin",
                 (Action::Down, View::Rail | View::Load | View::Experiments) => "scroll",
                 (Action::Copy, View::Placement) => "copy",

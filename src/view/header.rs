@@ -6,7 +6,7 @@ use super::units::{exact_position, position, seconds, time_of_day};
 use crate::app::{App, Mode};
 use crate::settings::{Period, Size};
 use crate::timeline::HostTimeline;
-use probes::model::{Load, LoadOp, LoadOrigin, WorkerPhase};
+use probes::model::{Experiment, ExperimentEdge, Load, LoadOp, LoadOrigin, WorkerPhase};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use std::time::Duration;
@@ -150,10 +150,23 @@ fn load(app: &App) -> String {
         return reason.clone();
     }
     let host = app.shown().local();
-    match host.load() {
-        None => "watching; no load".to_owned(),
-        Some(load) => describe(load, host, app.theme().pick("×", "x")),
+    let experiment = host.latest().and_then(|frame| frame.experiment.as_deref());
+    match (host.load(), experiment) {
+        (_, Some(experiment)) => of_diagnosis(experiment),
+        (None, None) if app.how().mode == Mode::Diagnosis => "diagnosis: its first load".to_owned(),
+        (None, None) => "watching; no load".to_owned(),
+        (Some(load), None) => describe(load, host, app.theme().pick("×", "x")),
     }
+}
+
+/// The planned load whose sample a frame is.
+fn of_diagnosis(experiment: &Experiment) -> String {
+    let rail = match experiment.devices.as_slice() {
+        [rail] => format!("{rail}, "),
+        _ => String::new(),
+    };
+    let outcome = if experiment.edge == ExperimentEdge::Failed { ": failed" } else { "" };
+    format!("diagnosis, last made: {rail}{}{outcome}", experiment.kind)
 }
 
 fn describe(load: &Load, host: &HostTimeline, times: &str) -> String {

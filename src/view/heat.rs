@@ -24,9 +24,16 @@ struct Strip {
     rates: Vec<Option<f64>>,
     median: Option<f64>,
     lowest: Option<(usize, f64)>,
+    /// What the rail could do, GB/s; else the most that it did.
+    scale: f64,
 }
 
 impl Strip {
+    /// Its lowest stretch as a share of what it could do; 1 where there is none.
+    fn fullness(&self) -> f64 {
+        self.lowest.filter(|_| self.scale > 0.0).map_or(1.0, |(_, lowest)| lowest / self.scale)
+    }
+
     /// Its lowest stretch as a share of its median; 1 where there is none.
     fn depth(&self) -> f64 {
         match (self.median, self.lowest) {
@@ -45,7 +52,7 @@ fn heading(app: &App) -> String {
     app.zoom_of_strips().map_or("Rates over the session".to_owned(), |zoom| format!("Rates, {}", zoom.word()))
 }
 
-/// Draws as many rails as have room; where not all have, those that sagged most.
+/// Draws as many rails as have room; where not all have, those that were lowest on their scale.
 pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
     let theme = app.theme();
     let span = match app.zoom_of_strips() {
@@ -59,7 +66,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
     let room = usize::from(area.height - 1);
     let count = strips.len();
     if count > room {
-        strips.sort_by(|a, b| a.depth().total_cmp(&b.depth()));
+        strips.sort_by(|a, b| a.fullness().total_cmp(&b.fullness()));
         strips.truncate(room);
     }
     let mut left = vec![
@@ -68,7 +75,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
         Segment::new("on the scale of each ceiling", theme.dim(), 4),
     ];
     if count > room {
-        left.insert(1, Segment::new(format!("{room} of {count}: sagged most"), theme.plain(), 1));
+        left.insert(1, Segment::new(format!("{room} of {count}: the lowest"), theme.plain(), 1));
     }
     if app.how().mode.is_seekable() && !app.outline().is_whole() {
         left.push(Segment::new("still looking", theme.dim(), 3));
@@ -87,15 +94,16 @@ fn strip(app: &App, rail: RailId, span: (u64, u64), cells: usize) -> Strip {
     let median = known.get(known.len() / 2).copied();
     let stretches = rates.iter().enumerate().filter_map(|(at, rate)| Some((at, (*rate)?)));
     let lowest = stretches.min_by(|a, b| a.1.total_cmp(&b.1));
-    Strip { rail, rates, median, lowest }
+    let most = rates.iter().flatten().copied().fold(0.0, f64::max);
+    let known = &app.shown().topology().rails[rail.0];
+    let scale = app.shown().local().ceilings(rail, known).lowest().unwrap_or(most);
+    Strip { rail, rates, median, lowest, scale }
 }
 
 fn row(app: &App, strip: &Strip, span: (u64, u64), area: Rect, frame: &mut Frame) {
     let theme = app.theme();
-    let host = app.shown().local();
     let rail = &app.shown().topology().rails[strip.rail.0];
-    let most = strip.rates.iter().flatten().copied().fold(0.0, f64::max);
-    let scale = host.ceilings(strip.rail, rail).lowest().unwrap_or(most);
+    let scale = strip.scale;
     let cells: Vec<HeatCell> = strip
         .rates
         .iter()

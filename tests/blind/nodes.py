@@ -113,6 +113,8 @@ class Node:
         ]:
             self.put(f"{here}/{key}", value)
         self.links[f"sys/class/net/{name}"] = f"../../../{here}"
+        if "pci" in function:
+            self.links[f"{here}/device"] = "../.."
 
     def bond(self, at, card, gbit):
         master = f"sys/devices/virtual/net/bond{at}"

@@ -9,7 +9,7 @@ use crate::rules::rate;
 use probes::model::{Hop, PciePath};
 
 /// Nearer than this to a ceiling it is the limit.
-const AT_CEILING: f64 = 0.85;
+pub(in crate::experiments) const AT_CEILING: f64 = 0.85;
 /// A hop that carries less of the wire's payload is below it.
 const BELOW_WIRE: f64 = 0.98;
 

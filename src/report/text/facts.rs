@@ -7,6 +7,16 @@ use probes::model::{Gap, LoadOp, LoadOrigin, PERF_GROUPS, WorkerPhase};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Formatter};
 
+/// What is to be said of the means of a session that is a diagnosis.
+pub(in crate::report) fn of_diagnosis(report: &Report) -> String {
+    let count = report.session.planned_loads.unwrap_or_default();
+    let loads = if count == 1 { "1 planned load".to_owned() } else { format!("{count} planned loads") };
+    format!(
+        "A diagnosis: {loads}, one after the other. The rates above are means over all of them and the time between, so a \
+         low one proves nothing; what each showed stands in the Experiments view of `railscope replay FILE`."
+    )
+}
+
 pub(super) fn write(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
     match &report.load {
         Some(load) => {
@@ -25,6 +35,9 @@ pub(super) fn write(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
                 write!(f, "{}", Wrapped { lead: "load ended before its time: ", text: why })?;
             }
             failures::write(f, load)?;
+        }
+        None if report.session.planned_loads.is_some() => {
+            write!(f, "{}", Wrapped { lead: "", text: &of_diagnosis(report) })?;
         }
         None if report.has_rates() => {
             writeln!(f, "No load ran: these are other programs' bytes, and a low rate proves nothing.")?;

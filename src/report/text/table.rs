@@ -63,6 +63,7 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
             writeln!(f, "{}", line.trim_end())?;
         }
     }
+    shared(f, host)?;
     let total = &host.total;
     let load =
         if with_load { format!("{:>load_columns$}", rate(total.load_gb_per_s)) } else { String::new() };
@@ -85,6 +86,24 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
         write!(f, "{}", Wrapped { lead: "not in the total, since implausible: ", text: &devices })?;
     }
     Ok(())
+}
+
+/// A share that is less than this part of what the rail could do by itself is told.
+const MUCH: f64 = 0.98;
+
+/// What shared links leave those rails that could do more by themselves, beside what was measured.
+fn shared(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
+    let shares = host.rails.iter().filter_map(|rail| {
+        let share = rail.ceilings_gb_per_s.together?;
+        let (alone, _) = rail.ceilings_gb_per_s.lowest()?;
+        (share < MUCH * alone).then(|| format!("{} {}", name(rail), short(share)))
+    });
+    let shares: Vec<_> = shares.collect();
+    if shares.is_empty() {
+        return Ok(());
+    }
+    let text = format!("while all rails move, the links they share leave {} GB/s", shares.join(", "));
+    write!(f, "{}", Wrapped { lead: "", text: &text })
 }
 
 /// Whether every thread of our load on this rail was stopped by an error.

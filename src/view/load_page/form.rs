@@ -50,11 +50,12 @@ pub fn draw(app: &App, load: &LoadBlock, page: &mut Page) {
             page.row(&key, what, theme.plain());
         }
     }
-    page.row(
-        "else",
-        "every other knob needs new queue pairs: leave, and start the line below with another value",
-        theme.dim(),
-    );
+    let other = if app.how().mode == Mode::Demo {
+        "every other knob stays as the demo has it; `railscope load PEER` takes each"
+    } else {
+        "every other knob needs new queue pairs: leave, and start the line below with another value"
+    };
+    page.row("else", other, theme.dim());
     page.row("line", &command(app, load), theme.strong());
     page.heading("Knobs", "as they are now");
     for knob in knobs(app, load) {

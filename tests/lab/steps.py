@@ -309,7 +309,7 @@ def with_the_screen(a, b, evidence):
         session = f"/mnt/a/screen{next(numbers)}.rsz"
         if screen:
             # A terminal wide enough for the whole home view, from which no key ever comes: a load ends by itself.
-            command = f"stty rows 40 cols 120; {load_command('b', (0,), 4, record=session, shape=shape)}"
+            command = f"export TERM=linux; stty rows 40 cols 120; {load_command('b', (0,), 4, record=session, shape=shape)}"
             job = a.start(f"script -qec '{command}' /tmp/screen >/dev/null; code=$?; cat /tmp/screen; exit $code").wait(60)
             expect(job.status in (0, 1), f"{job} ended with {job.status}:\n{tail(job.out)}")
             expect("rail0" in job.out, f"no rail0 on the screen:\n{tail(job.out)}")

@@ -42,7 +42,7 @@ impl<'a> Growth<'a> {
                 }
             };
             add(&mut last_minute);
-            if local.sums().link_changed(&rail.device, interval) {
+            if !rates.growth.is_empty() && local.sums().link_changed(&rail.device, interval) {
                 add(&mut at_link_changes);
             }
         }

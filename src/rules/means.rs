@@ -94,8 +94,11 @@ pub(super) fn under_load(id: RailId, timeline: &Timeline, limits: &Limits, op: L
 }
 
 /// The same under this load alone, where the last minute had others too, which asked for other sizes or queue pairs: a mean
-/// over a ladder of loads is no level of any of them.
+/// over a ladder of loads is no level of any of them. `None` of a load that is held back: its rates are what was asked for.
 pub(super) fn under_this_load(id: RailId, timeline: &Timeline, limits: &Limits, load: &Load) -> Option<f64> {
+    if load.is_held_back() {
+        return None;
+    }
     let local = timeline.local();
     let others = |frame: &Frame| frame.load.as_deref().is_some_and(|other| !asks_alike(other, load));
     if !local.frames().any(others) {

@@ -2,9 +2,9 @@
 
 use super::events::Event;
 use super::failures::LoadFailure;
-use super::interval::{Interval, Quality};
+use super::interval::{Interval, Quality, RailRates};
 use super::measured::Measured;
-use probes::model::{Latencies, Topology};
+use probes::model::{Latencies, Rail, Topology};
 use serde::{Deserialize, Serialize};
 
 /// Bytes and the time they took.
@@ -177,8 +177,11 @@ impl Sums {
 
     pub(super) fn add(&mut self, topology: &Topology, interval: &Interval) {
         let mut reset = Vec::new();
-        let changed: Vec<bool> =
-            topology.rails.iter().map(|rail| self.link_changed(&rail.device, interval)).collect();
+        // where counters were read: not in every interval
+        let changed = |(rail, rates): (&Rail, &RailRates)| {
+            !rates.growth.is_empty() && self.link_changed(&rail.device, interval)
+        };
+        let changed: Vec<bool> = topology.rails.iter().zip(&interval.rails).map(changed).collect();
         for (at, (sums, rates)) in self.rails.iter_mut().zip(&interval.rails).enumerate() {
             let ns = rates.counted_ns;
             match rates.quality {

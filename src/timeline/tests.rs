@@ -56,6 +56,25 @@ fn two_readings_make_a_rate_and_one_makes_none() {
 }
 
 #[test]
+fn what_came_while_a_link_changed_is_kept_over_frames_without_counters() {
+    let frames = (0..40).map(|at| RailFrame {
+        rx_bytes: Some(at * GB / 10),
+        state: Some(if at < 12 { "ACTIVE" } else { "DOWN" }.into()),
+        counters: if at % 10 == 0 { vec![Some(if at < 20 { 3 } else { 8 })] } else { Vec::new() },
+        ..RailFrame::default()
+    });
+    let frames = frames.zip(0..).map(|(rail, seq)| Frame {
+        seq,
+        at_ns: seq * SECOND / 10,
+        rails: vec![rail],
+        ..Frame::default()
+    });
+    let timeline = played(frames);
+    let sums = &timeline.local().sums().rails[0];
+    assert_eq!((&sums.growth[..], &sums.growth_at_link_changes[..]), (&[Some(5)][..], &[5][..]));
+}
+
+#[test]
 fn of_a_load_that_fails_for_ever_the_first_hundred_failures_are_kept() {
     let failing = |at_s| Frame {
         failures: vec![Failure::new(Some("mlx5_0"), &format!("failure {at_s}"))],

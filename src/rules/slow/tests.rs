@@ -91,6 +91,22 @@ fn a_ladder_of_loads_is_judged_by_its_last_step() {
 }
 
 #[test]
+fn a_load_that_a_person_holds_is_not_slow() {
+    let topology = two_sockets(vec![rail("mlx5_0")]);
+    let mut timeline = Timeline::new(Arc::new(session(topology.clone())));
+    let mut bytes = 0;
+    for seq in 0..12 {
+        let is_held = seq > 5;
+        bytes += if is_held { 0 } else { 48_000_000_000 };
+        let moved = RailFrame { rx_bytes: Some(bytes), tx_bytes: Some(0), ..RailFrame::default() };
+        let load = Load { rate_gb_per_s: is_held.then_some(0.0), ..described(LoadOp::Read) };
+        let (at_ns, load) = (seq * 1_000_000_000, Some(Arc::new(load)));
+        timeline.push(Frame { seq, at_ns, rails: vec![moved], load, ..Frame::default() });
+    }
+    assert_eq!(named(&found_in(&RULE, &topology, &timeline)), Vec::<String>::new());
+}
+
+#[test]
 fn what_is_explained_is_not_called_unexplained() {
     let mut narrow = rail("mlx5_0");
     narrow.pcie.as_mut().unwrap().hops[0].current_width = Some(8);

@@ -35,6 +35,7 @@ use scan::Scan;
 use std::sync::Arc;
 use std::time::Duration;
 use terminal::{Mouse, Panics, Screen};
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{MissedTickBehavior, interval, sleep};
@@ -85,25 +86,47 @@ fn theme_of(screen: &crate::settings::Screen) -> Theme {
     Theme { colours: screen.colours.unwrap_or(theme.colours), ..theme }
 }
 
+/// What every screen needs.
+struct Opened {
+    runtime: Runtime,
+    panics: Panics,
+    /// What threads said that panicked.
+    panicked: UnboundedReceiver<String>,
+    screen: Screen,
+    signals: Signals,
+}
+
+impl Opened {
+    /// Takes the terminal.
+    ///
+    /// # Errors
+    ///
+    /// It cannot place text, or is none.
+    fn with(mouse: Mouse) -> anyhow::Result<Self> {
+        terminal::can_place_text(std::env::var("TERM").ok().as_deref())?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .context("the event loop could not start")?;
+        let (panics, panicked) = Panics::watch();
+        let screen = Screen::open(mouse).context("the terminal cannot be used; --headless needs none")?;
+        let signals = {
+            let _inside = runtime.enter();
+            Signals::listen().context("signals cannot be listened to")?
+        };
+        Ok(Self { runtime, panics, panicked, screen, signals })
+    }
+}
+
 fn show(
     mut app: App,
     feed: Feed,
     beside: impl FnOnce(&App, &UnboundedSender<Msg>) -> anyhow::Result<Option<Scan>>,
 ) -> anyhow::Result<(Timeline, Left)> {
-    terminal::can_place_text(std::env::var("TERM").ok().as_deref())?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("the event loop could not start")?;
+    let mouse = if app.how().screen.mouse.unwrap_or(true) { Mouse::Ours } else { Mouse::Terminals };
+    let Opened { runtime, panics, mut panicked, mut screen, mut signals } = Opened::with(mouse)?;
     let (mode, stop) = (app.how().mode, app.how().stop.clone());
     let (send, mut msgs) = unbounded_channel();
-    let (panics, mut panicked) = Panics::watch();
-    let mouse = if app.how().screen.mouse.unwrap_or(true) { Mouse::Ours } else { Mouse::Terminals };
-    let mut screen = Screen::open(mouse).context("the terminal cannot be used; --headless needs none")?;
-    let mut signals = {
-        let _inside = runtime.enter();
-        Signals::listen().context("signals cannot be listened to")?
-    };
     let scan = beside(&app, &send)?;
     let answers = send.clone();
     let mut sampler = Sampler::start(feed, mode, stop, send).context("the sampler thread could not start")?;

@@ -3,12 +3,13 @@
 //! What a rail could do is its lowest ceiling, or its fair share (max–min) of what it shares with other rails that move
 //! something: an uplink that two rails fill between them leaves each half, and that is no imbalance.
 
+use super::beside::Beside;
 use super::means::{OVER, Over, UnderLoad, held, load_direction};
 use super::wording::{rate, rates_of, rounded, verb};
 use super::{Finding, Limits, Rule, Severity};
-use crate::ceilings::{self, Ceilings};
+use crate::ceilings::Ceilings;
 use crate::timeline::{Sum, Timeline};
-use probes::model::{LoadOp, Rail, RailId, Topology};
+use probes::model::{LoadOp, RailId, Topology};
 use serde_json::{Map, Value};
 
 /// The rule of this file.
@@ -31,9 +32,7 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
     let Some(op) = load_direction(timeline) else {
         return Vec::new();
     };
-    let seen: Vec<Rail> =
-        topology.rails_with_id().map(|(id, rail)| timeline.local().last_seen(id, rail)).collect();
-    let groups_over = |over| alike(loaded(&seen, timeline, limits, op, over));
+    let groups_over = |over| alike(loaded(topology, timeline, limits, op, over));
     let now = groups_over(Over::Window);
     let mut told: Vec<RailId> = Vec::new();
     let mut all = Vec::new();
@@ -61,27 +60,26 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
 ///
 /// Payload of our own load where any of them has it, else what the NICs counted: the two differ by the
 /// headers, so they are never compared with each other.
-fn loaded(seen: &[Rail], timeline: &Timeline, limits: &Limits, op: LoadOp, over: Over) -> Vec<Loaded> {
+fn loaded(topology: &Topology, timeline: &Timeline, limits: &Limits, op: LoadOp, over: Over) -> Vec<Loaded> {
     let means: Vec<(RailId, UnderLoad)> =
-        (0..seen.len()).map(|at| (RailId(at), UnderLoad::of(timeline.local(), RailId(at), over))).collect();
+        topology.rails_with_id().map(|(id, _)| (id, UnderLoad::of(timeline.local(), id, over))).collect();
     let long_enough = |sum: &Sum| held(timeline.session(), limits, sum);
     let ours = means.iter().any(|(_, m)| long_enough(&m.load));
     let rate = |means: &UnderLoad| {
         let sum = if ours { means.load } else { means.counted_in(op) };
         long_enough(&sum).then(|| sum.mean_gb_per_s()).flatten()
     };
-    let rates: Vec<Option<f64>> = means.iter().map(|(_, means)| rate(means)).collect();
-    let beside = ceilings::together_of_gb_per_s(seen, |at| rates[at].is_some_and(|gb| gb > 0.0));
+    let beside = Beside::of(topology, timeline, |id| rate(&means[id.0].1));
     let bound = |id: RailId| {
-        let own = Ceilings::of(&seen[id.0]).lowest()?;
-        let beside = beside[id.0].filter(|beside| *beside < own * (1.0 - SAME_CEILING));
-        Some((beside.unwrap_or(own), beside.is_some()))
+        let own = Ceilings::of(beside.rail(id)).lowest()?;
+        let share = beside.share_gb_per_s(id).filter(|share| *share < own * (1.0 - SAME_CEILING));
+        Some((share.unwrap_or(own), share.is_some()))
     };
     means
         .iter()
         .filter_map(|(id, _)| {
             let (bound_gb_per_s, shares) = bound(*id)?;
-            Some(Loaded { id: *id, gb_per_s: rates[id.0]?, bound_gb_per_s, shares })
+            Some(Loaded { id: *id, gb_per_s: beside.rate_gb_per_s(*id)?, bound_gb_per_s, shares })
         })
         .collect()
 }

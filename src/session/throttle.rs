@@ -5,15 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The most that each rail of a load moves, as it was changed while the load ran; copies of it all mean the same load.
 #[derive(Clone, Debug, Default)]
-pub struct Throttle(Arc<Mutex<Told>>);
-
-#[derive(Debug, Default)]
-struct Told {
-    /// `None` before it was changed.
-    rate: Option<Rate>,
-    /// Whether nobody has acted on it yet.
-    is_new: bool,
-}
+pub struct Throttle(Arc<Mutex<Option<Rate>>>);
 
 /// A rate that a load is held to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,14 +23,12 @@ impl Throttle {
 
     /// Holds each rail to this from its next sample on, GB/s; 0 moves nothing, `None` as much as goes.
     pub fn set(&self, gb_per_s: Option<f64>) {
-        let rate = Some(Rate { gb_per_s });
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Told { rate, is_new: true };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Rate { gb_per_s });
     }
 
     /// What was set since it was last asked; for the one who drives the load.
     pub(crate) fn take(&self) -> Option<Rate> {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut told.is_new).then_some(told.rate).flatten()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 

@@ -104,11 +104,11 @@ impl Drop for Browser {
 impl Sheet for Browser {
     type News = Known;
 
+    fn theme(&mut self) -> &mut Theme {
+        &mut self.theme
+    }
+
     fn act(&mut self, action: Action) -> Turn {
-        if action == Action::Colours {
-            self.theme.colours = self.theme.colours.next();
-            return Turn::Draw;
-        }
         match self.sessions.act(action) {
             Choice::None => Turn::Nothing,
             Choice::Draw => Turn::Draw,
@@ -121,9 +121,8 @@ impl Sheet for Browser {
         }
     }
 
-    fn learn(&mut self, known: Known) -> Turn {
+    fn learn(&mut self, known: Known) {
         self.sessions.learn(known);
-        Turn::Draw
     }
 
     fn draw(&mut self, _: Instant, frame: &mut Frame) {

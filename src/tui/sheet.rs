@@ -1,8 +1,9 @@
 //! The event loop of a screen that is not of a session: keys, news from a thread, drawing.
 
-use super::terminal::{Mouse, Panics, Screen};
-use super::{REDRAW, Signals};
+use super::terminal::{Mouse, Screen};
+use super::{Opened, REDRAW, Signals};
 use crate::app::{Action, Keymap};
+use crate::view::Theme;
 use anyhow::Context;
 use crossterm::event::{Event, EventStream, KeyEventKind};
 use futures_util::StreamExt;
@@ -15,10 +16,12 @@ use tokio::time::{MissedTickBehavior, interval};
 pub(super) trait Sheet {
     /// What its thread tells.
     type News;
-    /// Takes a key.
+    /// What it is drawn with.
+    fn theme(&mut self) -> &mut Theme;
+    /// Takes a key, but those that every screen takes.
     fn act(&mut self, action: Action) -> Turn;
     /// Takes what its thread tells.
-    fn learn(&mut self, news: Self::News) -> Turn;
+    fn learn(&mut self, news: Self::News);
     /// Draws it as it is now.
     fn draw(&mut self, now: Instant, frame: &mut Frame);
     /// Whether it changes with the clock alone.
@@ -59,16 +62,7 @@ pub(super) fn show<S: Sheet>(
     news: &mut UnboundedReceiver<S::News>,
     keys: &Keymap,
 ) -> anyhow::Result<Left> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("the event loop could not start")?;
-    let (panics, mut panicked) = Panics::watch();
-    let mut screen = Screen::open(Mouse::Terminals).context("the terminal cannot be used")?;
-    let mut signals = {
-        let _inside = runtime.enter();
-        Signals::listen().context("signals cannot be listened to")?
-    };
+    let Opened { runtime, panics, mut panicked, mut screen, mut signals } = Opened::with(Mouse::Terminals)?;
     let left = runtime.block_on(watch(sheet, &mut screen, news, &mut panicked, &mut signals, keys));
     drop(screen);
     drop(panics);
@@ -92,7 +86,8 @@ async fn watch<S: Sheet>(
             event = events.next() => match event {
                 Some(Ok(Event::Key(key))) if key.kind != KeyEventKind::Release => {
                     let Some(action) = keys.action(key) else { continue };
-                    (sheet.act(action), super::is_control_c(key))
+                    let turn = if action == Action::Colours { next_colours(sheet) } else { sheet.act(action) };
+                    (turn, super::is_control_c(key))
                 }
                 Some(Ok(Event::Resize(..))) => (Turn::Draw, false),
                 Some(Ok(_)) => continue,
@@ -108,10 +103,9 @@ async fn watch<S: Sheet>(
             }
             Some(known) = news.recv() => {
                 // what many files tell is drawn at once
-                match sheet.learn(known) {
-                    Turn::Draw => { dirty = true; continue }
-                    turn => (turn, false),
-                }
+                sheet.learn(known);
+                dirty = true;
+                continue;
             }
         };
         match turn {
@@ -124,6 +118,12 @@ async fn watch<S: Sheet>(
         screen.draw(|frame| sheet.draw(Instant::now(), frame)).context(NOT_DRAWN)?;
         dirty = false;
     }
+}
+
+fn next_colours(sheet: &mut impl Sheet) -> Turn {
+    let theme = sheet.theme();
+    theme.colours = theme.colours.next();
+    Turn::Draw
 }
 
 const NOT_DRAWN: &str = "the terminal cannot be drawn on";

@@ -38,11 +38,11 @@ struct SweepSheet<'a> {
 impl Sheet for SweepSheet<'_> {
     type News = Progressed;
 
+    fn theme(&mut self) -> &mut Theme {
+        &mut self.theme
+    }
+
     fn act(&mut self, action: Action) -> Turn {
-        if action == Action::Colours {
-            self.theme.colours = self.theme.colours.next();
-            return Turn::Draw;
-        }
         match self.sweeping.act(action) {
             Wish::None => Turn::Nothing,
             Wish::Draw => Turn::Draw,
@@ -55,9 +55,8 @@ impl Sheet for SweepSheet<'_> {
         }
     }
 
-    fn learn(&mut self, news: Progressed) -> Turn {
+    fn learn(&mut self, news: Progressed) {
         self.sweeping.learn(news);
-        Turn::Draw
     }
 
     fn draw(&mut self, now: Instant, frame: &mut Frame) {

@@ -1,5 +1,6 @@
 //! The findings, worst first, each with what to do.
 
+use super::Theme;
 use super::segments::{Segment, paint};
 use crate::app::{App, Focus};
 use crate::rules::{Finding, Severity};
@@ -19,15 +20,18 @@ pub const AMPLE_HEIGHT: u16 = 16;
 
 /// The findings that are listed, as the list takes them.
 fn items(app: &App) -> Vec<FindingItem> {
-    let theme = app.theme();
-    let item = |finding: &Finding| FindingItem {
+    app.listed_findings().into_iter().map(|finding| item(finding, app.theme())).collect()
+}
+
+/// A finding as the list takes it.
+pub fn item(finding: &Finding, theme: Theme) -> FindingItem {
+    FindingItem {
         severity: word(finding.severity).to_owned(),
         style: theme.severity(finding.severity),
         code: finding.code.clone().into_owned(),
         message: theme.text(&finding.message),
         advice: theme.text(&finding.advice),
-    };
-    app.listed_findings().into_iter().map(item).collect()
+    }
 }
 
 fn list<'a>(app: &App, items: &'a [FindingItem]) -> FindingList<'a> {

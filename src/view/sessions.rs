@@ -1,5 +1,6 @@
 //! The sessions of a folder, a line each, and what was found in the selected one.
 
+use super::findings;
 use super::findings::word;
 use super::foot::shortest;
 use super::segments::{Segment, paint};
@@ -12,7 +13,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::widgets::Widget;
-use widgets::{FindingItem, FindingList, clip, width, wrap};
+use widgets::{FindingList, clip, width, wrap};
 
 /// Cells of the columns after the name; the size goes first where there is no room, then the host.
 const HOST: usize = 12;
@@ -239,18 +240,8 @@ fn what_is_known(entry: &Entry, theme: Theme, area: Rect, buffer: &mut Buffer) {
         text(warning, theme.severity(Severity::Warning), Rect { height, ..body }, buffer);
         body = Rect { y: body.y + height, height: body.height - height, ..body };
     }
-    let items: Vec<_> = summary
-        .findings
-        .iter()
-        .flatten()
-        .map(|finding| FindingItem {
-            severity: word(finding.severity).to_owned(),
-            style: theme.severity(finding.severity),
-            code: finding.code.clone().into_owned(),
-            message: theme.text(&finding.message),
-            advice: theme.text(&finding.advice),
-        })
-        .collect();
+    let items: Vec<_> =
+        summary.findings.iter().flatten().map(|finding| findings::item(finding, theme)).collect();
     let empty = if summary.findings.is_some() { "Nothing was found." } else { "Its end cannot be judged." };
     let symbols = theme.symbols;
     let list =

@@ -89,16 +89,15 @@ impl Case<'_> {
             Ok((host, shown)) => format!("{own}; on {host} {}: {}", shown.answer(), shown.words),
             Err(why) => format!("{own}; the other end is not seen, because {why}"),
         };
-        let held_by_host = self.held_by_this_host();
+        let explained = here.worst.filter(|code| *code == "tx-pause").and_then(|_| self.held_by_this_host());
+        if let Some(cause) = explained {
+            return hypothesis(
+                Answer::Inconclusive,
+                inconclusive(&format!("{cause} explains the pauses; {says}")),
+                "ecn-cnp",
+            );
+        }
         match (here.worst, &there) {
-            (Some("tx-pause"), _) if held_by_host.is_some() => {
-                let cause = held_by_host.unwrap_or_default();
-                hypothesis(
-                    Answer::Inconclusive,
-                    inconclusive(&format!("{cause} explains the pauses; {says}")),
-                    "ecn-cnp",
-                )
-            }
             (Some(code), _) => hypothesis(Answer::Yes, says, code),
             (None, Ok((_, shown))) if !here.is_open && !shown.is_open => {
                 hypothesis(Answer::No, says, "ecn-cnp")

@@ -15,7 +15,7 @@ fn main() {
     }
 }
 
-/// Ten pictures a second.
+/// As many as samples come at ten a second; the screen draws fewer.
 const PICTURES_AN_HOUR: u32 = 36_000;
 /// What an allocator may keep to itself.
 const MOST_GROWTH_KIB: u64 = 1024;

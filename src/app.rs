@@ -54,6 +54,7 @@ use crate::timeline::Timeline;
 use crate::view::{Column, RateUnit, Seen, Theme};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use help::Help;
+use judging::Judged;
 use listing::Listing;
 use probes::model::{Frame, Session};
 use prompt::Typed;
@@ -67,7 +68,6 @@ const SPEEDS: std::ops::RangeInclusive<f64> = 1.0 / 16.0..=64.0;
 pub const OUTLINE_EVERY_NS: u64 = 1_000_000_000;
 
 /// What the screen knows.
-#[expect(clippy::struct_excessive_bools, reason = "each is open or not by itself")]
 #[derive(Clone, Debug)]
 pub struct App {
     how: How,
@@ -89,7 +89,7 @@ pub struct App {
     notice: Option<String>,
     findings: Vec<Finding>,
     /// Whether `findings` are those of what is shown.
-    judged: bool,
+    judged: Judged,
     selection: Selection,
     listing: Listing,
     view: View,
@@ -139,7 +139,7 @@ impl App {
             prompt: None,
             notice: None,
             findings: Vec::new(),
-            judged: false,
+            judged: Judged::Never,
             selection: Selection::default(),
             listing: Listing::default(),
             view: how_view,
@@ -207,7 +207,7 @@ impl App {
             outline.note_events(self.history.newest());
         }
         if self.held.is_none() {
-            self.judged = false;
+            self.judged = self.judged.and_a_frame();
         }
         Command::Draw
     }
@@ -231,7 +231,7 @@ impl App {
     fn show(&mut self, held: Option<Box<Timeline>>) {
         self.leave_recalled();
         self.held = held;
-        self.judged = false;
+        self.judged = Judged::Never;
     }
 
     fn key(&mut self, key: KeyEvent) -> Command {
@@ -339,7 +339,7 @@ impl App {
     #[cfg(test)]
     pub(crate) fn show_findings(&mut self, findings: Vec<Finding>) {
         self.replace_findings(findings);
-        self.judged = true;
+        self.judged = Judged::Now(0);
         self.largest_gb_per_s = crate::view::largest_gb_per_s(self.shown(), self.largest_gb_per_s);
     }
 }

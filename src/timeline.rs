@@ -19,8 +19,8 @@ mod tests;
 
 pub use events::Event;
 pub use failures::LoadFailure;
-pub(crate) use interval::growth;
 pub use interval::{Interval, LegRates, Quality, RailRates, gb_per_s};
+pub(crate) use interval::{growth, leg_rates};
 pub use measured::{Done, Measured, Reading};
 pub use past::Past;
 pub use sums::{LegSums, RailSums, Sum, Sums};
@@ -55,6 +55,33 @@ pub struct HostTimeline {
     tracker: Tracker,
     processes: Option<Arc<Vec<Process>>>,
     load: Option<Arc<Load>>,
+    newest: Newest,
+}
+
+/// The newest frames of the window that have something, which most have not: to look for it in each costs more than to draw.
+#[derive(Clone, Debug, Default)]
+struct Newest {
+    of_our_load: Option<Arc<Frame>>,
+    of_a_load: Option<Arc<Frame>>,
+}
+
+impl Newest {
+    fn push(&mut self, frame: &Arc<Frame>) {
+        if !frame.workers.is_empty() {
+            self.of_our_load = Some(frame.clone());
+        }
+        if frame.load.is_some() {
+            self.of_a_load = Some(frame.clone());
+        }
+    }
+
+    fn forget(&mut self, frame: &Arc<Frame>) {
+        for newest in [&mut self.of_our_load, &mut self.of_a_load] {
+            if newest.as_ref().is_some_and(|newest| Arc::ptr_eq(newest, frame)) {
+                *newest = None;
+            }
+        }
+    }
 }
 
 impl Timeline {
@@ -138,6 +165,7 @@ impl HostTimeline {
             tracker: Tracker::default(),
             processes: None,
             load: None,
+            newest: Newest::default(),
         }
     }
 
@@ -157,13 +185,16 @@ impl HostTimeline {
             self.processes.clone_from(&frame.processes);
         }
         self.load.clone_from(&frame.load);
+        self.newest.push(&frame);
         self.frames.push_back(frame);
     }
 
     /// Leaves out what is older than the window, but for the newest frame.
     fn forget(&mut self, begin_ns: u64) {
         while self.frames.len() > 1 && self.frames.front().is_some_and(|f| f.at_ns < begin_ns) {
-            self.frames.pop_front();
+            if let Some(gone) = self.frames.pop_front() {
+                self.newest.forget(&gone);
+            }
         }
         while self.intervals.front().is_some_and(|i| i.from_ns < begin_ns) {
             self.intervals.pop_front();
@@ -194,9 +225,15 @@ impl HostTimeline {
         self.intervals.iter()
     }
 
+    /// The load of the newest frame in the window that had one.
+    #[must_use]
+    pub fn newest_load(&self) -> Option<&Load> {
+        self.newest.of_a_load.as_ref()?.load.as_deref()
+    }
+
     /// The newest frame with threads of our load.
     fn newest_of_our_load(&self) -> Option<&Frame> {
-        self.frames().rev().find(|frame| !frame.workers.is_empty())
+        self.newest.of_our_load.as_deref()
     }
 
     /// Rates of one rail in the newest interval in which it was read.

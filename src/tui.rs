@@ -40,8 +40,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-/// Ten pictures a second: more cannot be read.
-const REDRAW: Duration = Duration::from_millis(100);
+/// Five pictures a second while nobody presses a key: the figures on them are means of a second, and a busy node has better
+/// use for its cores. What a key changes is drawn at once.
+const REDRAW: Duration = Duration::from_millis(200);
 /// How long the source may take to end before anything is said about it.
 const PATIENCE: Duration = Duration::from_secs(1);
 

@@ -7,7 +7,8 @@ mod walk;
 pub use asked::{Asked, Want};
 pub(crate) use walk::{Step, clean, walk};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -51,6 +52,35 @@ impl ReadError {
     }
 }
 
+/// What is known of the texts that are laid over a tree, so that not every file asks the disk for its place.
+#[derive(Clone, Debug, Default)]
+struct Laid {
+    /// Where they lie, by the path they were given.
+    places: HashMap<PathBuf, PathBuf>,
+    /// Names of the files they lie over.
+    names: HashSet<OsString>,
+    /// Whether something is hidden.
+    hides: bool,
+}
+
+impl Laid {
+    fn note(&mut self, path: &Path, at: &Path, text: Option<&str>) {
+        self.hides |= text.is_none();
+        if !self.places.contains_key(path) {
+            self.places.insert(path.to_owned(), at.to_owned());
+            self.names.extend(at.file_name().map(ToOwned::to_owned));
+        }
+    }
+}
+
+/// A file that was found in few steps.
+enum AtOnce<'a> {
+    /// The file itself.
+    Opened(std::fs::File),
+    /// The text that is laid over it.
+    Laid(&'a [u8]),
+}
+
 /// The tree that the survey and the counters read.
 ///
 /// Symbolic links are followed inside the tree only, as if it were `/`: a copied tree never leads to
@@ -60,6 +90,7 @@ pub struct Root {
     base: PathBuf,
     live: bool,
     overlay: BTreeMap<PathBuf, Option<Vec<u8>>>,
+    laid: Laid,
     /// Where it is noted what is asked for; `None` unless the tree is being captured.
     asked: Option<Arc<Asked>>,
 }
@@ -105,7 +136,9 @@ impl Root {
     ///
     /// `path` may lead through links (`sys/class/...`); what it leads to is hidden under every name.
     pub fn lay_over(&mut self, path: impl AsRef<Path>, text: Option<&str>) {
-        let at = self.resolve_new(path.as_ref());
+        let path = path.as_ref();
+        let at = self.laid.places.get(path).cloned().unwrap_or_else(|| self.resolve_new(path));
+        self.laid.note(path, &at, text);
         self.overlay.insert(at, text.map(|t| t.as_bytes().to_vec()));
     }
 
@@ -206,18 +239,21 @@ impl Root {
     }
 
     fn bytes_at(&self, path: &Path) -> std::io::Result<Vec<u8>> {
-        let mut file = if let Some(opened) = self.open_at_once(path) {
-            opened?
-        } else {
-            let at = self.resolve(path)?;
-            match self.overlay.get(&at) {
-                Some(Some(text)) => return Ok(text.clone()),
-                Some(None) => return Err(std::io::ErrorKind::NotFound.into()),
-                None => {}
+        let mut file = match self.at_once(path) {
+            Some(Ok(AtOnce::Opened(file))) => file,
+            Some(Ok(AtOnce::Laid(text))) => return Ok(text.to_owned()),
+            Some(Err(cause)) => return Err(cause),
+            None => {
+                let at = self.resolve(path)?;
+                match self.overlay.get(&at) {
+                    Some(Some(text)) => return Ok(text.clone()),
+                    Some(None) => return Err(std::io::ErrorKind::NotFound.into()),
+                    None => {}
+                }
+                // a pipe or a terminal in a hostile tree would block the survey for ever
+                let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+                std::fs::OpenOptions::new().read(true).custom_flags(flags).open(self.base.join(at))?
             }
-            // a pipe or a terminal in a hostile tree would block the survey for ever
-            let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-            std::fs::OpenOptions::new().read(true).custom_flags(flags).open(self.base.join(at))?
         };
         if self.live && clean(path).starts_with("sys") {
             return live::attribute(&mut file);
@@ -238,22 +274,33 @@ impl Root {
         Ok(bytes)
     }
 
-    /// Opens a file in one step, which a survey of thousands of files feels; `None` where only
-    /// [`Root::resolve`] can tell: below laid-over texts, on kernels before 5.6, and for the words of errors.
+    /// Finds a file in few steps, which a survey of thousands of files feels, and counters that are stepped ten times a second
+    /// do; `None` where only [`Root::resolve`] can tell: where something is hidden, where a text may be laid over the file
+    /// under another name, on kernels before 5.6, and for the words of errors.
     ///
     /// Source: openat2(2), `RESOLVE_IN_ROOT`.
-    fn open_at_once(&self, path: &Path) -> Option<std::io::Result<std::fs::File>> {
+    fn at_once(&self, path: &Path) -> Option<std::io::Result<AtOnce<'_>>> {
         use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
         if let Some(at) = self.as_it_is(path) {
-            return Some(std::fs::File::open(at));
+            return Some(std::fs::File::open(at).map(AtOnce::Opened));
         }
+        let mut flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         if !self.overlay.is_empty() {
-            return None;
+            if self.laid.hides {
+                return None;
+            }
+            if let Some(Some(text)) = self.laid.places.get(path).and_then(|at| self.overlay.get(at)) {
+                return Some(Ok(AtOnce::Laid(text)));
+            }
+            if path.file_name().is_none_or(|name| self.laid.names.contains(name)) {
+                return None;
+            }
+            // a link as the last part would lead to a file of another name
+            flags |= OFlags::NOFOLLOW;
         }
         let base = std::fs::File::open(&self.base).ok()?;
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         match openat2(base, clean(path), flags, Mode::empty(), ResolveFlags::IN_ROOT) {
-            Ok(file) => Some(Ok(file.into())),
+            Ok(file) => Some(Ok(AtOnce::Opened(file.into()))),
             Err(cause) if cause == rustix::io::Errno::NOENT => Some(Err(cause.into())),
             Err(_) => None,
         }

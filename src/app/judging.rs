@@ -5,9 +5,34 @@ use crate::rules::Finding;
 use crate::view as screen;
 use std::sync::Arc;
 
+/// Time of a session between two looks of the rules at what goes on.
+const JUDGE_EVERY_NS: u64 = 1_000_000_000;
+
+/// What the findings on the screen are of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Judged {
+    /// Of another picture.
+    #[default]
+    Never,
+    /// Of this picture as it was when its newest frame was of this time; frames came since.
+    Until(u64),
+    /// Of what is shown.
+    Now(u64),
+}
+
+impl Judged {
+    /// The same after one frame more.
+    pub(super) fn and_a_frame(self) -> Self {
+        match self {
+            Self::Never => Self::Never,
+            Self::Until(ns) | Self::Now(ns) => Self::Until(ns),
+        }
+    }
+}
+
 impl App {
-    /// Makes ready for drawing: judges what is shown, if it was not judged since it changed, and asks how the
-    /// recording fares.
+    /// Makes ready for drawing: judges what is shown, at once where another moment is looked at and once in a second of the
+    /// session while it goes on, and asks how the recording fares.
     pub fn prepare(&mut self) {
         self.recording_trouble = self.how.recording.as_ref().and_then(|status| status.trouble());
         self.judge();
@@ -20,12 +45,20 @@ impl App {
     }
 
     pub(super) fn judge(&mut self) {
-        if self.judged {
-            return;
+        let newest_ns = self.history.newest_ns().unwrap_or(0);
+        let is_due = match self.judged {
+            Judged::Never => true,
+            // nobody reads findings that change ten times a second, and to judge costs as much as to draw
+            Judged::Until(ns) => {
+                self.is_paused || self.ending.is_some() || newest_ns >= ns.saturating_add(JUDGE_EVERY_NS)
+            }
+            Judged::Now(_) => false,
+        };
+        if is_due {
+            let findings = self.how.judge(self.shown());
+            self.replace_findings(findings);
+            self.judged = Judged::Now(newest_ns);
         }
-        let findings = self.how.judge(self.shown());
-        self.replace_findings(findings);
-        self.judged = true;
     }
 
     /// Looks at the newest of a session that goes on, once in a while, also behind a picture that is held.
@@ -47,5 +80,57 @@ impl App {
         if is_chosen {
             self.select_finding_like(selected.as_ref());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{App, How, Mode, Msg};
+    use crate::rules::testing::{rail, session, two_sockets};
+    use crate::view::Theme;
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+    use probes::model::{Frame, RailFrame};
+    use std::sync::Arc;
+
+    /// After a tenth of a second in which the port went down.
+    fn a_port_that_went_down() -> App {
+        let session = Arc::new(session(two_sockets(vec![rail("mlx5_0")])));
+        let mut app = App::new(session, How { mode: Mode::Live, ..How::default() }, Theme::default());
+        frame(&mut app, 0, "ACTIVE", "LinkUp");
+        app.prepare();
+        frame(&mut app, 1, "DOWN", "Polling");
+        app.prepare();
+        app
+    }
+
+    fn frame(app: &mut App, seq: u64, state: &str, phys_state: &str) {
+        let (state, phys_state) = (Some(state.to_owned()), Some(phys_state.to_owned()));
+        let rails = vec![RailFrame { state, phys_state, ..RailFrame::default() }];
+        app.update(Msg::Frame(Arc::new(Frame { seq, at_ns: seq * 100_000_000, rails, ..Frame::default() })));
+    }
+
+    fn tells(app: &App) -> bool {
+        app.findings().iter().any(|finding| finding.code == "link-down")
+    }
+
+    #[test]
+    fn what_goes_on_is_judged_once_in_a_second_of_its_time() {
+        let mut app = a_port_that_went_down();
+        assert!(!tells(&app), "a tenth of a second after the last look");
+        frame(&mut app, 10, "DOWN", "Polling");
+        app.prepare();
+        assert!(tells(&app));
+    }
+
+    #[test]
+    fn what_is_held_and_what_has_ended_is_judged_as_it_is_seen() {
+        let mut held = a_port_that_went_down();
+        held.update(Msg::Key(KeyEvent::new(KeyCode::Char(' '), KeyModifiers::NONE)));
+        held.prepare();
+        assert!(tells(&held));
+        let mut ended = a_port_that_went_down();
+        ended.update(Msg::Ended(None));
+        ended.prepare();
+        assert!(tells(&ended));
     }
 }

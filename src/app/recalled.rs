@@ -1,5 +1,6 @@
 //! Further back in a session that goes on than memory reaches: its recording has the rest.
 
+use super::judging::Judged;
 use super::{App, Command, History, Seek, Sought};
 use crate::timeline::WINDOW_NS;
 
@@ -101,7 +102,7 @@ impl App {
     fn hold_recalled(&mut self, at_ns: u64) -> Command {
         self.held = self.recalled.part.as_ref().and_then(|part| part.at(at_ns)).map(Box::new);
         self.is_paused = true;
-        self.judged = false;
+        self.judged = Judged::Never;
         Command::DrawNow
     }
 }

@@ -51,6 +51,25 @@ trait Laboratory {
     fn make(&mut self, step: &Step, window: Duration) -> Option<Result<Made, String>>;
 }
 
+/// The rails that the flags ask for, or the simulated ones.
+///
+/// # Errors
+///
+/// There is no such scenario, rail or host, or flags that do not go together.
+fn laboratory(
+    args: &DiagnoseArgs,
+    common: &Common,
+    stop: &Stop,
+) -> anyhow::Result<Box<dyn Laboratory + Send>> {
+    Ok(match args.transport {
+        DiagnoseCarrier::Sim => Box::new(SimulatedRails::new(args, common, stop.clone())?),
+        DiagnoseCarrier::Verbs => {
+            ensure!(args.scenario.is_none(), "--scenario: of the simulated node only; add --transport sim");
+            Box::new(Rails::new(args, common, stop.clone())?)
+        }
+    })
+}
+
 /// What one load gave.
 struct Made {
     from: Frame,
@@ -79,13 +98,7 @@ pub fn run(args: &DiagnoseArgs) -> anyhow::Result<ExitCode> {
         "--screen: stdout is no terminal, or --headless forbids a screen; leave it out for the text"
     );
     let stop = Stop::new();
-    let laboratory: Box<dyn Laboratory + Send> = match args.transport {
-        DiagnoseCarrier::Sim => Box::new(SimulatedRails::new(args, &common, stop.clone())?),
-        DiagnoseCarrier::Verbs => {
-            ensure!(args.scenario.is_none(), "--scenario: of the simulated node only; add --transport sim");
-            Box::new(Rails::new(args, &common, stop.clone())?)
-        }
-    };
+    let laboratory = laboratory(args, &common, &stop)?;
     let title = args.peer.clone().unwrap_or_default();
     let seen_by = if args.screen { SeenBy::Screen(title, None) } else { SeenBy::Nobody };
     let diagnosis = conduct(laboratory, &base(args, window), window, &common, seen_by, stop)?;
@@ -112,10 +125,7 @@ pub fn run(args: &DiagnoseArgs) -> anyhow::Result<ExitCode> {
 pub(super) fn on_screen(args: &DiagnoseArgs, back: &DiagnosisWish) -> anyhow::Result<()> {
     let common = Common { record: None, duration: None, ..args.common.clone() };
     let stop = Stop::new();
-    let laboratory: Box<dyn Laboratory + Send> = match args.transport {
-        DiagnoseCarrier::Sim => Box::new(SimulatedRails::new(args, &common, stop.clone())?),
-        DiagnoseCarrier::Verbs => Box::new(Rails::new(args, &common, stop.clone())?),
-    };
+    let laboratory = laboratory(args, &common, &stop)?;
     let seen_by = SeenBy::Screen(args.peer.clone().unwrap_or_default(), Some(back.clone()));
     let diagnosis = conduct(laboratory, &base(args, WINDOW), WINDOW, &common, seen_by, stop)?;
     print(&diagnosis, DiagnoseFormat::Text)

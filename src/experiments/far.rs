@@ -8,6 +8,7 @@ use super::counted::Counted;
 use super::hypotheses::link_code;
 use crate::ceilings::{line_goodput_gb_per_s, link_payload_gb_per_s, pcie_links};
 use crate::rules::lets_every_leg_carry;
+use crate::timeline::leg_rates;
 use probes::model::{FarSample, Frame, Hop, Rail, Topology};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -63,19 +64,14 @@ impl From<&FarSample> for FarRail {
     fn from(sample: &FarSample) -> Self {
         let FarSample { hostname, rail, from, to, ns, .. } = sample;
         let sent = from.tx_bytes.zip(to.tx_bytes).and_then(|(then, now)| now.checked_sub(then));
-        let legs: Option<Vec<f64>> = from
-            .legs
-            .iter()
-            .zip(&to.legs)
-            .map(|(then, now)| Some(now.tx_rdma_bytes?.checked_sub(then.tx_rdma_bytes?)? as f64 / *ns as f64))
-            .collect();
+        let legs: Option<Vec<f64>> = leg_rates(from, *ns, to).iter().map(|leg| leg.tx_gb_per_s).collect();
         // one leg of such a bond may be all that is to carry
         let may_carry = rail.bond.as_ref().is_some_and(lets_every_leg_carry);
         Self {
             hostname: hostname.clone(),
             device: rail.device.clone(),
             sent_gb: sent.map(|bytes| bytes as f64 / 1e9),
-            legs_gb_per_s: legs.filter(|legs| !legs.is_empty() && *ns > 0 && may_carry),
+            legs_gb_per_s: legs.filter(|legs| !legs.is_empty() && may_carry),
             nic: Counted::between(rail, from, to),
             links: links(rail),
             line_gb_per_s: line_goodput_gb_per_s(rail),

@@ -6,6 +6,7 @@ use super::plan::Step;
 use crate::ceilings::read_window_gb_per_s;
 use crate::sweep::bound::Bound;
 use crate::sweep::{Point, Spot};
+use crate::timeline::leg_rates;
 use probes::model::{FarSample, Frame, LoadOp, Topology};
 use serde::Serialize;
 
@@ -125,15 +126,10 @@ fn legs(topology: &Topology, device: &str, from: &Frame, to: &Frame, op: LoadOp)
     let (id, _) = topology.rail(device)?;
     let (then, now) = (from.rails.get(id.0)?, to.rails.get(id.0)?);
     let ns = to.at_ns.checked_sub(from.at_ns).filter(|ns| *ns > 0)?;
-    let pairs = then.legs.iter().zip(&now.legs);
-    let rates: Option<Vec<f64>> = pairs
-        .map(|(then, now)| {
-            let (then, now) = match op {
-                LoadOp::Read => (then.rx_rdma_bytes?, now.rx_rdma_bytes?),
-                LoadOp::Write => (then.tx_rdma_bytes?, now.tx_rdma_bytes?),
-            };
-            Some(now.checked_sub(then)? as f64 / ns as f64)
-        })
-        .collect();
+    let legs = leg_rates(then, ns, now).into_iter();
+    let rates: Option<Vec<f64>> = match op {
+        LoadOp::Read => legs.map(|leg| leg.rx_gb_per_s).collect(),
+        LoadOp::Write => legs.map(|leg| leg.tx_gb_per_s).collect(),
+    };
     rates.filter(|rates| !rates.is_empty())
 }

@@ -32,7 +32,10 @@ pub(super) fn why_slow_in(
     limits: &Limits,
     seen: &[Seen],
 ) -> Option<String> {
-    let own = Rates::of(seen, kind, &rail.device).ok()?.most();
+    let rates = Rates::of(seen, kind, &rail.device).ok()?;
+    let own = rates.most();
+    // the table has the mean, by which no rail is judged
+    let best = if rate(own) == rate(rates.mean()) { "" } else { "at best " };
     let size_bytes = seen.first().map_or(u64::MAX, |seen| seen.step.params.size_bytes);
     // small messages pay for their headers
     let line = line_goodput_of_messages_gb_per_s(rail, size_bytes);
@@ -41,7 +44,7 @@ pub(super) fn why_slow_in(
     let is_software = rail.pcie.is_none();
     if let Some(ceiling) = ceiling.filter(|ceiling| !is_software && own < limits.far_below_share * ceiling) {
         return Some(format!(
-            "{kind} {} of {ceiling:.1} GB/s, {:.0} % (limit {:.0} %)",
+            "{kind} {best}{} of {ceiling:.1} GB/s, {:.0} % (limit {:.0} %)",
             rate(own),
             own / ceiling * 100.0,
             limits.far_below_share * 100.0
@@ -57,7 +60,7 @@ pub(super) fn why_slow_in(
     let median = peers.get(peers.len() / 2).copied().unwrap_or(own);
     if peers.len() > 1 && own < limits.imbalance_share * median {
         return Some(format!(
-            "{kind} {} GB/s, {:.2} of the median {} of {} rails that could do as much (limit {})",
+            "{kind} {best}{} GB/s, {:.2} of the median {} of {} rails that could do as much (limit {})",
             rate(own),
             own / median,
             rate(median),
@@ -67,7 +70,7 @@ pub(super) fn why_slow_in(
     }
     // trained low it reaches its own ceiling, which is not what its wire could bring
     let line = line.filter(|line| !is_software && own < limits.far_below_share * line)?;
-    Some(format!("{kind} {} of the {line:.1} GB/s of its wire", rate(own)))
+    Some(format!("{kind} {best}{} of the {line:.1} GB/s of its wire", rate(own)))
 }
 
 fn is_alike(one: Option<f64>, other: Option<f64>) -> bool {

@@ -173,7 +173,7 @@ pub(super) fn counted_since(timeline: &HostTimeline, id: RailId, since_s: f64) -
 
 /// The load of the newest frame in the last minute that had one.
 pub(super) fn newest_load(timeline: &Timeline) -> Option<&Load> {
-    timeline.local().frames().rev().find_map(|frame| frame.load.as_deref())
+    timeline.local().newest_load()
 }
 
 /// The same where it can be judged: a load over TCP says nothing about a rail.

@@ -27,8 +27,9 @@ impl HostTimeline {
     /// The rail with the path MTU that the ends of the newest load on it agreed on, which may be less than the port's.
     #[must_use]
     pub fn at_path_mtu<'a>(&self, rail: &'a Rail) -> Cow<'a, Rail> {
-        let loads = self.frames().rev().filter_map(|frame| frame.load.as_deref());
-        match loads.into_iter().find(|load| load.drives(&rail.device)) {
+        let frames = self.newest.of_a_load.is_some().then(|| self.frames().rev());
+        let mut loads = frames.into_iter().flatten().filter_map(|frame| frame.load.as_deref());
+        match loads.find(|load| load.drives(&rail.device)) {
             Some(load) => with_path_mtu_of(rail, load),
             None => Cow::Borrowed(rail),
         }

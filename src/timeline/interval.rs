@@ -2,6 +2,8 @@
 
 mod legs;
 
+pub(crate) use legs::leg_rates;
+
 use probes::model::{Frame, Latencies, Load, LoadOp, LoadOrigin, RailFrame, Topology, WorkerPhase};
 use std::sync::Arc;
 
@@ -167,7 +169,7 @@ impl Tracker {
             && let Some(then) = self.legs[at].replace(frame.clone())
         {
             rates.legs_ns = ns_since(&then);
-            rates.legs = legs::rates(&then.rails[at], rates.legs_ns, rail);
+            rates.legs = leg_rates(&then.rails[at], rates.legs_ns, rail);
         }
         if !rail.counters.is_empty()
             && let Some(then) = self.counters[at].replace(frame.clone())

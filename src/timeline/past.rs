@@ -2,7 +2,7 @@
 
 use super::interval::Tracker;
 use super::sums::Sums;
-use super::{HostTimeline, Timeline};
+use super::{HostTimeline, Newest, Timeline};
 use probes::model::{Frame, Process, Session, Topology};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -66,6 +66,8 @@ impl HostTimeline {
         self.load = frames.last().and_then(|frame| frame.load.clone());
         self.tracker = Tracker::of(&frames, loaded_since, self.topology.rails.len());
         self.frames = frames.last().cloned().into_iter().collect::<VecDeque<_>>();
+        self.newest = Newest::default();
+        self.frames.iter().for_each(|frame| self.newest.push(frame));
     }
 }
 

@@ -1,6 +1,6 @@
 //! The one figure of a rail that its bar shows, and where it comes from.
 
-use crate::timeline::{HostTimeline, Interval, Quality, RailRates};
+use crate::timeline::{HostTimeline, Interval, Quality, RailRates, WINDOW_NS};
 use probes::model::{LoadOp, RailId, Topology};
 
 /// Digits that change ten times a second cannot be read: rates on the screen are means of this time.
@@ -174,54 +174,77 @@ pub fn rate(host: &HostTimeline, rail: RailId, kind: Kind) -> Option<f64> {
 /// The highest rate of a single interval in the window, GB/s.
 #[must_use]
 pub fn peak(host: &HostTimeline, rail: RailId, kind: Kind) -> Option<f64> {
-    host.intervals()
-        .filter_map(|interval| interval.rails.get(rail.0))
-        .filter(|rates| rates.quality != Quality::Implausible)
-        .filter_map(|rates| kind.of(rates))
-        .reduce(f64::max)
+    past(host, rail, kind, WINDOW_NS, 0).peak_gb_per_s
 }
 
-/// The time up to now, of this length, in so many equal pieces, oldest first; `None` where nothing was read. Fewer pieces where the
-/// session is younger.
+/// A rail's rate before now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Past {
+    /// Means of equal pieces of time, GB/s, oldest first; `None` where nothing was read. Fewer where the session is younger.
+    pub trend_gb_per_s: Vec<Option<f64>>,
+    /// The highest rate of a single interval in the window, GB/s; `None` where nothing was read.
+    pub peak_gb_per_s: Option<f64>,
+}
+
+/// The time up to now, of this length, in so many equal pieces, and the highest rate in the window: both in one pass, for
+/// a minute of sixty-four rails is not read twice in a picture.
 ///
 /// The pieces stand still while time goes on, so that a hill moves as a whole instead of changing its shape.
 #[must_use]
-pub fn trend(
-    host: &HostTimeline,
-    rail: RailId,
-    kind: Kind,
-    length_ns: u64,
-    pieces: usize,
-) -> Vec<Option<f64>> {
-    let Some(piece_ns) = length_ns.checked_div(pieces as u64).filter(|ns| *ns > 0) else {
-        return Vec::new();
-    };
-    let Some(latest) = host.latest() else {
-        return Vec::new();
-    };
-    let end = latest.at_ns.div_ceil(piece_ns);
-    // numbered from the session's begin
-    let first = end.saturating_sub(pieces as u64);
-    let mut sums = vec![(0.0, 0.0); usize::try_from(end - first).unwrap_or(pieces)];
+pub fn past(host: &HostTimeline, rail: RailId, kind: Kind, length_ns: u64, pieces: usize) -> Past {
+    let Some(latest) = host.latest() else { return Past::default() };
+    let mut peak_gb_per_s: Option<f64> = None;
+    let mut trend = length_ns.checked_div(pieces as u64).filter(|ns| *ns > 0).map(|piece_ns| {
+        // numbered from the session's begin
+        let end = latest.at_ns.div_ceil(piece_ns);
+        let first = end.saturating_sub(pieces as u64);
+        Pieces { piece_ns, first, sums: vec![(0.0, 0.0); usize::try_from(end - first).unwrap_or(pieces)] }
+    });
     for interval in host.intervals() {
         let Some(rates) = interval.rails.get(rail.0) else { continue };
         let Some(rate) = kind.of(rates) else { continue };
-        let (from_ns, to_ns) = kind.span(interval, rates);
-        for piece in (from_ns / piece_ns).max(first)..to_ns.div_ceil(piece_ns).min(end) {
-            let overlap =
-                to_ns.min((piece + 1) * piece_ns).saturating_sub(from_ns.max(piece * piece_ns)) as f64;
-            if let Some(sum) = usize::try_from(piece - first).ok().and_then(|at| sums.get_mut(at)) {
+        if rates.quality != Quality::Implausible {
+            peak_gb_per_s = Some(peak_gb_per_s.map_or(rate, |peak| peak.max(rate)));
+        }
+        if let Some(trend) = &mut trend {
+            trend.add(rate, kind.span(interval, rates));
+        }
+    }
+    Past { trend_gb_per_s: trend.map(Pieces::means).unwrap_or_default(), peak_gb_per_s }
+}
+
+/// Equal pieces of time, and what was moved in each.
+struct Pieces {
+    piece_ns: u64,
+    /// Number of the first one.
+    first: u64,
+    /// Bytes and nanoseconds.
+    sums: Vec<(f64, f64)>,
+}
+
+impl Pieces {
+    fn add(&mut self, rate: f64, (from_ns, to_ns): (u64, u64)) {
+        let end = self.first + self.sums.len() as u64;
+        let mut piece = (from_ns / self.piece_ns).max(self.first);
+        while piece < end && piece * self.piece_ns < to_ns {
+            let (begin, end) = (piece * self.piece_ns, (piece + 1) * self.piece_ns);
+            let overlap = to_ns.min(end).saturating_sub(from_ns.max(begin)) as f64;
+            if let Some(sum) = usize::try_from(piece - self.first).ok().and_then(|at| self.sums.get_mut(at)) {
                 sum.0 += rate * overlap;
                 sum.1 += overlap;
             }
+            piece += 1;
         }
     }
-    sums.into_iter().map(|(bytes, ns)| (ns > 0.0).then(|| bytes / ns)).collect()
+
+    fn means(self) -> Vec<Option<f64>> {
+        self.sums.into_iter().map(|(bytes, ns)| (ns > 0.0).then(|| bytes / ns)).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Figure, Kind, peak, trend};
+    use super::{Figure, Kind, past};
     use crate::timeline::{Timeline, WINDOW_NS};
     use crate::view::fixture::{Node, host_of, rail_frame};
     use probes::model::{Frame, Gap, RailFrame, RailId};
@@ -307,12 +330,9 @@ mod tests {
             let rails = vec![rail_frame(bytes, 0)];
             timeline.push(Frame { seq, at_ns: seq * 10_000_000_000, rails, ..Frame::default() });
         }
-        let pieces = trend(timeline.local(), RAIL, Kind::Rx, WINDOW_NS, 6);
-        assert_eq!(pieces, [Some(1.0), Some(3.0), None]);
-        assert_eq!(
-            trend(timeline.local(), RAIL, Kind::Rx, WINDOW_NS, 12)[..4],
-            [1.0, 1.0, 3.0, 3.0].map(Some)
-        );
-        assert_eq!(peak(timeline.local(), RAIL, Kind::Rx), Some(3.0));
+        let in_pieces = |pieces| past(timeline.local(), RAIL, Kind::Rx, WINDOW_NS, pieces);
+        assert_eq!(in_pieces(6).trend_gb_per_s, [Some(1.0), Some(3.0), None]);
+        assert_eq!(in_pieces(12).trend_gb_per_s[..4], [1.0, 1.0, 3.0, 3.0].map(Some));
+        assert_eq!(in_pieces(6).peak_gb_per_s, Some(3.0));
     }
 }

@@ -1,32 +1,36 @@
 //! A rail's rate over the stretch of the past that is zoomed to.
 
-use super::figure::{self, Kind};
+use super::figure::{self, Kind, Past};
 use crate::app::{App, Zoom};
 use crate::timeline::WINDOW_NS;
 use probes::model::RailId;
 
-/// The rail's rate over the past in so many equal pieces, GB/s, oldest first; `None` where nothing is known. Fewer pieces where
-/// the session is younger.
+/// The rail's rate over the stretch that is zoomed to, in so many equal pieces, and its peak in the last minute.
 ///
 /// The last minute is made of every interval. What is older is known as means of longer stretches, of the busier direction
 /// alone: a kind that is not the rail's figure then has none.
-pub fn trend(app: &App, rail: RailId, kind: Kind, pieces: usize) -> Vec<Option<f64>> {
+pub fn of(app: &App, rail: RailId, kind: Kind, pieces: usize) -> Past {
     let host = app.shown().local();
     match app.zoom().length_ns() {
-        Some(length_ns) if length_ns <= WINDOW_NS => figure::trend(host, rail, kind, length_ns, pieces),
-        length_ns => {
-            let Some(latest) = host.latest() else { return Vec::new() };
-            let figure = figure::Figure::of(host, app.shown().topology(), rail);
-            if figure.rate().is_some_and(|(own, _)| own.is_inward() != kind.is_inward()) {
-                return vec![None; pieces];
-            }
-            let (from_ns, to_ns) = span_ns(app, app.zoom()).unwrap_or((latest.at_ns, latest.at_ns));
-            let whole = length_ns.unwrap_or(to_ns - from_ns).max(1);
-            let share = (to_ns - from_ns) as f64 / whole as f64;
-            let parts = (0..pieces).filter(|piece| *piece as f64 + 0.5 < share * pieces as f64).count();
-            app.outline().heat().rates(rail, (from_ns, to_ns), parts)
-        }
+        Some(length_ns) if length_ns <= WINDOW_NS => figure::past(host, rail, kind, length_ns, pieces),
+        length_ns => Past {
+            trend_gb_per_s: longer(app, rail, kind, length_ns, pieces),
+            peak_gb_per_s: figure::peak(host, rail, kind),
+        },
     }
+}
+
+/// The same of a stretch beyond the window; `None` is the whole session.
+fn longer(app: &App, rail: RailId, kind: Kind, length_ns: Option<u64>, pieces: usize) -> Vec<Option<f64>> {
+    let Some((from_ns, to_ns)) = span_ns(app, app.zoom()) else { return Vec::new() };
+    let figure = figure::Figure::of(app.shown().local(), app.shown().topology(), rail);
+    if figure.rate().is_some_and(|(own, _)| own.is_inward() != kind.is_inward()) {
+        return vec![None; pieces];
+    }
+    let whole = length_ns.unwrap_or(to_ns - from_ns).max(1);
+    let share = (to_ns - from_ns) as f64 / whole as f64;
+    let parts = (0..pieces).filter(|piece| *piece as f64 + 0.5 < share * pieces as f64).count();
+    app.outline().heat().rates(rail, (from_ns, to_ns), parts)
 }
 
 /// The stretch of the session that this zoom shows, nanoseconds; `None` before the first frame.

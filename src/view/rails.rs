@@ -180,15 +180,13 @@ impl<'a> Rails<'a> {
             let room = usize::from(self.columns.ceiling);
             buffer.set_stringn(ceiling, row.y, text, room, theme.dim());
         }
-        if let (Some(kind), true) = (kind, self.columns.peak > 0)
-            && let Some(most) = figure::peak(self.host, id, kind)
-        {
+        let past = || past::of(self.app, id, kind.unwrap_or(Kind::Rx), usize::from(self.columns.trend));
+        let past = (self.columns.peak + self.columns.trend > 0).then(past).unwrap_or_default();
+        if let (Some(_), true, Some(most)) = (kind, self.columns.peak > 0, past.peak_gb_per_s) {
             buffer.set_stringn(peak, row.y, format!("{:>6}", self.app.rates().text(most)), 6, theme.dim());
         }
         if self.columns.trend > 0 {
-            let pieces = usize::from(self.columns.trend);
-            let values = past::trend(self.app, id, kind.unwrap_or(Kind::Rx), pieces);
-            let shares: Vec<_> = values.into_iter().map(|gb| share(gb?, scale)).collect();
+            let shares: Vec<_> = past.trend_gb_per_s.iter().map(|gb| share((*gb)?, scale)).collect();
             let trend_style = self.style(worst);
             let widget =
                 Trend { shares: &shares, style: trend_style, absent: theme.dim(), symbols: theme.symbols };

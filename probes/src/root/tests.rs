@@ -74,6 +74,27 @@ fn a_text_laid_over_a_linked_path_is_seen_under_both_names() {
     assert_eq!(root.text("sys/class/net/eth0/speed").unwrap(), "100");
     assert_eq!(root.names("sys/devices/nic").unwrap(), ["speed"]);
 }
+
+#[test]
+fn beside_a_text_that_is_laid_over_the_files_are_as_they_were() {
+    let (dir, mut root) = tree();
+    let folder = dir.path().join("sys/devices/nic");
+    std::fs::write(folder.join("speed"), "100\n").unwrap();
+    symlink("mtu", folder.join("same")).unwrap();
+    let texts = |root: &Root| {
+        ["mtu", "same", "speed", "missing"].map(|name| {
+            root.text(format!("sys/class/net/eth0/{name}")).unwrap_or_else(|error| error.to_string())
+        })
+    };
+    let missing = "sys/class/net/eth0/missing: no such file";
+    root.lay_over("sys/class/net/eth0/mtu", Some("9000"));
+    assert_eq!(texts(&root), ["9000", "9000", "100", missing]);
+    root.lay_over("sys/class/net/eth0/mtu", Some("1500"));
+    assert_eq!(texts(&root), ["1500", "1500", "100", missing]);
+    root.lay_over("sys/devices/nic", None);
+    assert_eq!(texts(&root)[2], "sys/class/net/eth0/speed: no such file", "nothing is below what is hidden");
+}
+
 #[test]
 fn a_text_may_be_laid_where_there_is_no_folder() {
     let (_dir, mut root) = tree();

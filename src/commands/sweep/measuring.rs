@@ -252,7 +252,7 @@ impl Samples<'_> {
 fn introduce(connected: &Connected) {
     let agreed = &connected.agreed;
     let here = if agreed.loopback { ", which is this machine: loopback, no fabric" } else { "" };
-    tell(format_args!("sweeping with {} ({}){here}", agreed.peer.host, agreed.address));
+    tell(format_args!("loads with {} ({}){here}", agreed.peer.host, agreed.address));
     // its first line is of this point alone
     for line in agreed.introduction(&[]).into_iter().skip(1).chain(connected.crowding()) {
         tell(line);

@@ -41,6 +41,7 @@ impl Case<'_> {
         };
         let mut tried = Vec::new();
         let (mut is_better, mut missing) = (false, None);
+        let (mut strays, mut rounds) = (near.strays(), near.rounds());
         for (cpu, mem) in places {
             let there = match self.rates(&Kind::Place { cpu, mem }) {
                 Ok(there) => there,
@@ -49,7 +50,10 @@ impl Case<'_> {
                     continue;
                 }
             };
-            is_better |= there.beside(&near) == Compared::More;
+            let compared = there.beside(&near);
+            is_better |= compared == Compared::More;
+            strays = strays.max(there.strays());
+            rounds = rounds.max(there.rounds());
             let place = match (Some(cpu) == self.rail.numa_node, Some(mem) == self.rail.numa_node) {
                 (false, true) => format!("CPUs of node {cpu}"),
                 (true, false) => format!("memory of node {mem}"),
@@ -73,7 +77,13 @@ impl Case<'_> {
         };
         let missing = missing.map_or_else(String::new, |why| format!("; {}", not_measurable(&why)));
         let near = rate(near.mean());
-        let says = format!("on its own node {near} GB/s; {}{missing}{}", tried.join("; "), self.noise());
+        let noise = match rounds {
+            _ if tried.iter().all(|place| place.ends_with("the same")) => String::new(),
+            1 => "; one load of each, so a few percent mean nothing".to_owned(),
+            _ if strays < 0.01 => "; loads of one place are the same".to_owned(),
+            _ => format!("; loads of one place differ by up to {:.0} %", strays * 100.0),
+        };
+        let says = format!("on its own node {near} GB/s; {}{noise}{missing}", tried.join("; "));
         hypothesis(answer, if answer == Answer::Inconclusive { inconclusive(&says) } else { says })
     }
 }

@@ -3,9 +3,11 @@
 use super::{LegRates, gb_per_s};
 use probes::model::{LegFrame, RailFrame};
 
+/// Rates of a bond's legs between two readings of its rail that are `ns` nanoseconds apart, in the bond's order.
+///
 /// Where a leg's driver counts no RDMA bytes apart, its port's bytes may tell them: while all ports together moved hardly
 /// more than the rail's RDMA bytes, they moved nothing else.
-pub(super) fn rates(then: &RailFrame, ns: u64, rail: &RailFrame) -> Vec<LegRates> {
+pub(crate) fn leg_rates(then: &RailFrame, ns: u64, rail: &RailFrame) -> Vec<LegRates> {
     let rate = |old: Option<u64>, new: Option<u64>| gb_per_s(new?.checked_sub(old?)?, ns);
     let pairs = || rail.legs.iter().zip(&then.legs);
     let mut legs: Vec<LegRates> = pairs()
@@ -48,7 +50,7 @@ fn of_ports(rail_gb_per_s: Option<f64>, ports_gb_per_s: Option<Vec<f64>>) -> Opt
 
 #[cfg(test)]
 mod tests {
-    use super::rates;
+    use super::leg_rates;
     use crate::timeline::LegRates;
     use probes::model::{LegFrame, RailFrame};
 
@@ -65,7 +67,7 @@ mod tests {
                 .to_vec(),
             ..RailFrame::default()
         };
-        let rates = rates(&frame(1), 1_000_000_000, &frame(2));
+        let rates = leg_rates(&frame(1), 1_000_000_000, &frame(2));
         rates
             .iter()
             .map(|LegRates { rx_gb_per_s, .. }| rx_gb_per_s.map(|gb| (gb * 10.0).round() / 10.0))

@@ -47,6 +47,7 @@ pub fn draw(app: &App, id: RailId, area: Rect, frame: &mut Frame) {
     let trend_cells = (area.width / 3).min(60);
     for (y, kind) in (area.y..area.bottom()).zip(kinds) {
         let row = Rect { y, height: 1, ..area };
+        let past = past::of(app, id, kind, usize::from(trend_cells));
         let rate = figure::rate(host, id, kind)
             .or_else(|| figure.rate().filter(|now| now.0 == kind).map(|now| now.1));
         let absent = match (&figure, rate) {
@@ -56,7 +57,7 @@ pub fn draw(app: &App, id: RailId, area: Rect, frame: &mut Frame) {
         };
         let text = rate.map(|rate| {
             let of = ceilings.lowest().map(|lowest| percent(rate / lowest)).unwrap_or_default();
-            let most = figure::peak(host, id, kind).map(|peak| app.rates().text(peak)).unwrap_or_default();
+            let most = past.peak_gb_per_s.map(|peak| app.rates().text(peak)).unwrap_or_default();
             format!("{:>7} {of:>4} peak {most:>6}", app.rates().text(rate))
         });
         let frame = frame.buffer_mut();
@@ -72,10 +73,8 @@ pub fn draw(app: &App, id: RailId, area: Rect, frame: &mut Frame) {
         };
         let bar_cells = row.width.saturating_sub(6 + trend_cells + 2).max(FIGURES);
         (&bar).render(Rect { x: row.x + 6, width: bar_cells, ..row }, frame);
-        let shares: Vec<_> = past::trend(app, id, kind, usize::from(trend_cells))
-            .into_iter()
-            .map(|gb| gb.filter(|_| scale > 0.0).map(|gb| gb / scale))
-            .collect();
+        let shares: Vec<_> =
+            past.trend_gb_per_s.iter().map(|gb| gb.filter(|_| scale > 0.0).map(|gb| gb / scale)).collect();
         let trend = Trend { shares: &shares, style, absent: theme.dim(), symbols: theme.symbols };
         (&trend)
             .render(Rect { x: row.right().saturating_sub(trend_cells), width: trend_cells, ..row }, frame);

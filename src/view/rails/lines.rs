@@ -43,7 +43,7 @@ pub(super) fn of(
             let wanted = of == Legs::All || of == Legs::One(position);
             position += 1;
             let count = topology.rails[id.0].bond.as_ref().map_or(0, |bond| bond.legs.len());
-            if wanted && legs::rates(host, id).is_some() {
+            if wanted && count > 0 && legs::rates(host, id).is_some() {
                 lines.extend((0..count).map(|leg| Line::Leg { id, leg }));
             }
         }

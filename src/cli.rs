@@ -1,20 +1,26 @@
 //! The command line: what can be typed, and the help that says so.
 
+mod capture;
 mod diagnose;
 mod diff;
+mod export;
 #[cfg(test)]
 mod help_tests;
 mod load;
 mod mask;
+mod pins;
 mod refused;
 mod report;
 mod screen;
 mod sweep;
 
+pub use capture::CaptureArgs;
 pub use diagnose::{DiagnoseArgs, DiagnoseCarrier, DiagnoseFormat};
 pub use diff::{DiffArgs, DiffFormat};
+pub use export::{ExportArgs, ExportFormat};
 pub use load::{Carrier, LoadArgs, LoadKnobs, LoadPreset, Op, ServeArgs, ServeCarrier, Spread};
 pub use mask::MaskArgs;
+pub use pins::PinsArgs;
 pub use refused::{command, negative};
 pub use report::{Format, ReportArgs};
 pub use screen::{KeysArgs, ShotArgs};
@@ -136,47 +142,6 @@ pub struct ProbeArgs {
     pub common: Common,
 }
 
-const PINS_HELP: &str = "\
-Examples:
-  railscope pins
-      every process with a queue pair on a rail
-  railscope pins 4242
-      this one, its memory too however large it is
-  railscope pins -- numactl -N 0 -m 0 ./launch.sh
-      start it, look at all it starts, and judge when it ends
-  railscope pins --json | jq '.processes[] | {pid, verdict}'
-      schema railscope.pins/1
-
-Exit codes: 0 all near or only worth knowing, 1 found something, 2 could not do
-it (the reason is on stderr).";
-
-/// Flags of `pins`.
-#[derive(Clone, Debug, Args)]
-#[command(after_help = PINS_HELP)]
-pub struct PinsArgs {
-    /// Only these processes [default: all that use rails]
-    #[arg(value_name = "PID")]
-    pub pids: Vec<u32>,
-    /// A command to start and to look at until it ends
-    #[arg(last = true, value_name = "COMMAND")]
-    pub command: Vec<String>,
-    /// Read a copied tree instead of this machine
-    #[arg(long, value_name = "DIR")]
-    pub root: Option<PathBuf>,
-    /// Config file
-    #[arg(long, value_name = "FILE.toml")]
-    pub config: Option<PathBuf>,
-    /// As JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Lowest severity that makes the exit code 1 [default: warning]
-    #[arg(long, value_enum, value_name = "SEVERITY")]
-    pub fail_on: Option<FailOn>,
-    /// Leave out findings of these codes
-    #[arg(long, value_delimiter = ',', value_name = "CODE")]
-    pub ignore: Option<Vec<String>>,
-}
-
 /// Flags of `explain`.
 #[derive(Clone, Debug, Args)]
 pub struct ExplainArgs {
@@ -246,104 +211,6 @@ pub struct ReplayArgs {
     /// Flags that most commands share.
     #[command(flatten)]
     pub common: Common,
-}
-
-const EXPORT_HELP: &str = "\
-env can be sourced by a shell; what cannot be given is a comment with its
-reason:
-  export NCCL_IB_HCA='=mlx5_0:1,mlx5_1:1'
-      whole names; what cannot be used is left out
-  export UCX_NET_DEVICES='mlx5_0:1,mlx5_1:1'
-  export NCCL_IB_GID_INDEX=3
-      only where one index fits every rail
-  ON_mlx5_0='numactl --cpunodebind=0 --membind=0'
-Then: $ON_mlx5_0 ib_read_bw -d mlx5_0 ...
-
-nccl-xml leaves to NCCL what it learns by itself (NVLink, compute capability,
-GPU Direct).
-hwloc-xml of this machine is what hwloc sees of it, caches and cores included.
-Of a copied tree or a topology file it holds what the survey knows: sockets,
-nodes, CPUs, distances, PCI paths with their rates, RDMA devices, netdevs; no
-caches and no cores, as hwloc's own look at a copied tree wants files that
-railscope does not read.
-
-Exit codes: 0 written, 2 could not do it (the reason is on stderr).";
-
-/// What `export` can write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum ExportFormat {
-    /// Variables for NCCL and UCX, a numactl launcher per rail
-    Env,
-    /// NCCL's topology XML, for `NCCL_TOPO_FILE`
-    NcclXml,
-    /// hwloc's XML, for `lstopo -i FILE` and `HWLOC_XMLFILE`
-    HwlocXml,
-}
-
-/// Flags of `export`.
-#[derive(Clone, Debug, Args)]
-#[command(after_help = EXPORT_HELP)]
-pub struct ExportArgs {
-    /// What to write
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub format: ExportFormat,
-    /// Read a topology that hwloc (lstopo) or NCCL wrote, instead of this machine
-    #[arg(long, value_name = "FILE.xml", conflicts_with = "root")]
-    pub topology: Option<PathBuf>,
-    /// Only these rails, by exact device name
-    #[arg(short = 'd', long, value_delimiter = ',', value_name = "A,B")]
-    pub rails: Option<Vec<String>>,
-    /// Read a copied tree instead of this machine
-    #[arg(long, value_name = "DIR")]
-    pub root: Option<PathBuf>,
-    /// Config file (TOML), of which `rails` counts here
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-}
-
-const CAPTURE_HELP: &str = r#"Unpack it into a folder of its own and look at it anywhere:
-  mkdir node7 && tar -xzf node7.tar.gz -C node7 && railscope check --root node7
-
-It holds the files that probe and check read, sysfs links as relative links,
-and under captured/ what sysfs lacks: driver statistics (ethtool -S), READ
-depth and path MTU, which process has queue pairs on which device. Folders that
-they list keep their names, as empty files where nobody reads them. Of a
-process's environment only the launcher's variables for job and rank are taken,
-of its memory map no paths of files.
-
---mask replaces MAC addresses, GIDs and IP addresses, GUIDs, UUIDs, container
-ids, serial numbers (also those in captured/lspci-vvv), the host's name and
-names of jobs and hosts that launchers told: the same by the same, so that
-subnets, link-local addresses and embedded MACs stay what they are. Device and
-process names, PCI addresses, board ids, versions and counters stay. Look into
-the archive before you pass it on.
-
-With --json it prints one object:
-  {"schema": "railscope.capture/1", "generated_by": "railscope 0.1.0",
-  "file": "node7.tar.gz", "bytes": 48211,
-   "files": 912, "links": 204, "captured": ["ethtool-S/eth0"],
-   "masked": {"MAC addresses": 8},
-   "not_taken": [{"path": "captured/ibv_devinfo", "reason": "..."}]}
-`masked` is null without --mask.
-
-Exit codes: 0 written, 2 could not do it (the reason is on stderr)."#;
-
-/// Flags of `capture`.
-#[derive(Clone, Debug, Args)]
-#[command(after_help = CAPTURE_HELP)]
-pub struct CaptureArgs {
-    /// Archive to write, usually NAME.tar.gz; it must not exist
-    #[arg(short = 'o', long, value_name = "FILE")]
-    pub output: PathBuf,
-    /// Replace addresses, GUIDs, serial numbers and the host's name
-    #[arg(long)]
-    pub mask: bool,
-    /// Capture from a copied tree instead of this machine
-    #[arg(long, value_name = "DIR")]
-    pub root: Option<PathBuf>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Flags of `import-topology`, which only this program itself calls.

@@ -33,6 +33,7 @@ pub mod report;
 pub mod rules;
 pub mod session;
 pub mod settings;
+pub mod signals;
 pub mod sim;
 pub mod sweep;
 pub mod timeline;

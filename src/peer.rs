@@ -41,7 +41,6 @@ mod returning;
 mod seats;
 pub mod server;
 mod sight;
-pub mod signals;
 mod subnet;
 mod target;
 mod telling;

@@ -30,6 +30,7 @@ mod until;
 mod writer;
 
 pub use both::{Both, Inbox};
+pub(crate) use container::begins_as_recording;
 pub use drawn::Drawn;
 pub use every::Every;
 pub use gentle::Gentle;
@@ -37,7 +38,6 @@ pub use live::Live;
 pub use marks::{Marked, Marks};
 pub use masked::{MaskedCopy, masked_copy, masked_copy_below};
 pub use only::{Only, only};
-pub(crate) use open::nanoseconds;
 pub use open::{DEFAULT_EVERY, look, node, open, open_changeable, open_stoppable, tree};
 pub use part::Part;
 pub use recorded::{Recorded, RecordingStatus};

@@ -19,6 +19,8 @@
 //! | `noise` | seeded noise |
 //! | `clock` | virtual time, shared by the rail threads and the source |
 //! | `transport` | the load of one rail, and what its NIC counts |
+//! | `rail` | what the NIC and the threads of one rail have counted |
+//! | `thread` | the life of a rail's thread |
 //! | `setup` | the load that is asked for |
 //! | `source` | the source of frames |
 
@@ -30,11 +32,13 @@ mod machine;
 mod node;
 mod noise;
 mod planted;
+mod rail;
 mod scenario;
 mod setup;
 mod source;
 #[cfg(test)]
 mod tests;
+mod thread;
 mod transport;
 mod window;
 mod world;

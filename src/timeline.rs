@@ -7,6 +7,7 @@ mod bounds;
 mod changes;
 mod events;
 mod failures;
+mod growth;
 mod interval;
 mod last_seen;
 mod load_mean;
@@ -19,8 +20,9 @@ mod tests;
 
 pub use events::Event;
 pub use failures::LoadFailure;
+pub(crate) use growth::{growth, growth_of};
+pub(crate) use interval::leg_rates;
 pub use interval::{Interval, LegRates, Quality, RailRates, gb_per_s};
-pub(crate) use interval::{growth, leg_rates};
 pub use measured::{Done, Measured, Reading};
 pub use past::Past;
 pub use sums::{LegSums, RailSums, Sum, Sums};

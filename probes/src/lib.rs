@@ -13,6 +13,7 @@
 //! | [`capture`] | a node as a tree that [`root`] reads elsewhere, with its addresses masked on request |
 //! | [`counters`] | what is read at every sample |
 //! | [`processes`] | who uses the rails, and from where |
+//! | [`times`] | times as the numbers that sessions carry |
 //! | [`steps`] | counters of a copied tree, stepped without real time |
 //! | [`load`] | READ traffic: specification, engine, transports |
 //! | [`perf`] | what a load thread costs: cycles, instructions, context switches |
@@ -35,4 +36,5 @@ pub mod processes;
 pub mod root;
 pub mod steps;
 pub mod survey;
+pub mod times;
 pub mod topology_file;

@@ -1,10 +1,12 @@
 //! Where files are read from: `/` in life, a copied tree in tests and tickets.
 
 mod asked;
+mod error;
 mod live;
 mod walk;
 
 pub use asked::{Asked, Want};
+pub use error::ReadError;
 pub(crate) use walk::{Step, clean, walk};
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -21,36 +23,6 @@ const MOST_BYTES: u64 = 16 << 20;
 ///
 /// Source: Documentation/filesystems/sysfs.rst, "Reading/Writing Attribute Data".
 const MOST_ATTRIBUTE_BYTES: usize = 64 << 10;
-
-/// A file that could not be read.
-#[derive(Debug, thiserror::Error)]
-#[error("{path}: {}", reason(cause))]
-pub struct ReadError {
-    /// Path inside the root.
-    pub path: String,
-    /// What the system said.
-    pub cause: std::io::Error,
-}
-
-/// What the system said, for people: without the number that only the C library needs.
-fn reason(cause: &std::io::Error) -> String {
-    match cause.kind() {
-        std::io::ErrorKind::NotFound => "no such file".to_owned(),
-        std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        _ => {
-            let text = cause.to_string();
-            text.split(" (os error ").next().unwrap_or_default().to_owned()
-        }
-    }
-}
-
-impl ReadError {
-    /// Whether the file is simply not there.
-    #[must_use]
-    pub fn is_missing(&self) -> bool {
-        self.cause.kind() == std::io::ErrorKind::NotFound
-    }
-}
 
 /// What is known of the texts that are laid over a tree, so that not every file asks the disk for its place.
 #[derive(Clone, Debug, Default)]

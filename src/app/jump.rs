@@ -1,5 +1,6 @@
 //! A time that a person types, and where in the session it is.
 
+use probes::times::nanoseconds;
 use std::time::Duration;
 
 /// Where a typed time is counted from.
@@ -54,7 +55,7 @@ pub fn target_ns(text: &str, here: Here) -> Result<u64, String> {
     };
     let time = time.trim();
     let time = if time.contains(':') { colons(time, Colons::SinceStart) } else { units(time) };
-    let ns = u64::try_from(time.ok_or_else(|| refused(text))?.as_nanos()).unwrap_or(u64::MAX);
+    let ns = nanoseconds(time.ok_or_else(|| refused(text))?);
     Ok(match sign {
         Some("-") => here.at_ns.saturating_sub(ns),
         Some(_) => here.at_ns.saturating_add(ns),
@@ -67,7 +68,7 @@ pub fn target_ns(text: &str, here: Here) -> Result<u64, String> {
 pub fn at_share(share: f64, first_ns: u64, last_ns: u64) -> u64 {
     let length = Duration::from_nanos(last_ns.saturating_sub(first_ns));
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
-    first_ns.saturating_add(u64::try_from(length.mul_f64(share).as_nanos()).unwrap_or(u64::MAX))
+    first_ns.saturating_add(nanoseconds(length.mul_f64(share)))
 }
 
 fn refused(text: &str) -> String {

@@ -9,7 +9,7 @@ impl App {
     #[must_use]
     pub fn interval_ns(&self) -> u64 {
         let asked = self.how.every.as_ref().map(Every::get);
-        let asked_ns = asked.map(|every| u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
+        let asked_ns = asked.map(probes::times::nanoseconds);
         asked_ns.unwrap_or(self.shown().session().interval_ns)
     }
 

@@ -8,11 +8,13 @@ use crate::peer::client::{Connected, connect};
 use crate::peer::{Door, End, Ended, perftest, request};
 use crate::printable::tell;
 use crate::session::{self, Both, DEFAULT_EVERY, Every, FrameSource, Gentle, Live, Stop, Throttle};
-use crate::settings::FailOn;
+use crate::settings::{Common, FailOn};
 use crate::sim::{Pace, Setup, Simulated};
 use crate::tui::{How, Mode};
 use anyhow::{Context, bail, ensure};
 use probes::load::Params;
+use probes::model::Topology;
+use probes::root::Root;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -65,70 +67,118 @@ pub fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
         tell(line);
     }
     connected.keep_sought(sought);
-    let every = common.overlay.every.map_or(DEFAULT_EVERY, |period| period.0);
-    let load = connected.take_load().context("a load can be watched once")?;
-    let stop = Stop::new();
-    let throttle = Throttle::new();
-    let changing = watch::has_screen(&common).then(|| Every::new(every));
-    let live = Live::new(root, topology, every, None, Some(load), stop.clone()).changing(changing.clone());
-    let live = live.held_by(throttle.clone());
-    let began = live.began();
-    let (source, strained) = gentle(Box::new(live), &stop, args.gentle);
-    let sight = connected.agreed.sight.clone();
-    let source = match &sight {
-        Some(sight) => {
-            let offset_ns = sight.clock_offset_ns(began);
-            Box::new(Both::new(source, sight.inbox.clone(), sight.topology.clone(), offset_ns))
+    let watched =
+        Watched { common: &common, root, topology, told: &told, can_be_held, is_gentle: args.gentle };
+    watched.until_it_ends(connected)
+}
+
+/// A load that may begin, and all that it is watched with.
+struct Watched<'a> {
+    common: &'a Common,
+    root: Root,
+    topology: Topology,
+    told: &'a Told,
+    /// Whether its rate can be changed while it runs.
+    can_be_held: bool,
+    /// Whether it is to end before it harms anybody.
+    is_gentle: bool,
+}
+
+impl Watched<'_> {
+    fn until_it_ends(self, mut connected: Connected) -> anyhow::Result<ExitCode> {
+        let common = self.common;
+        let every = common.overlay.every.map_or(DEFAULT_EVERY, |period| period.0);
+        let load = connected.take_load().context("a load can be watched once")?;
+        let stop = Stop::new();
+        let throttle = Throttle::new();
+        let changing = watch::has_screen(common).then(|| Every::new(every));
+        let live = Live::new(self.root, self.topology, every, None, Some(load), stop.clone());
+        let live = live.changing(changing.clone()).held_by(throttle.clone());
+        let began = live.began();
+        let (source, strained) = gentle(Box::new(live), &stop, self.is_gentle);
+        let sight = connected.agreed.sight.clone();
+        let source = match &sight {
+            Some(sight) => {
+                let offset_ns = sight.clock_offset_ns(began);
+                Box::new(Both::new(source, sight.inbox.clone(), sight.topology.clone(), offset_ns))
+            }
+            None => source,
+        };
+        connected.go();
+        let title = connected.agreed.peer.host.clone();
+        let sums = connected.sums();
+        let mut outcome = Outcome::default();
+        let end = || {
+            let why;
+            (outcome, why) = Outcome::of(connected, self.told);
+            why
+        };
+        let throttle = self.can_be_held.then_some(throttle);
+        let how = How { title, mode: Mode::Load, stop, throttle, every: changing, ..How::default() };
+        let code = watch::run_until(source, common, how, end);
+        if let Some(line) = sums.line() {
+            tell(line);
         }
-        None => source,
-    };
-    connected.go();
-    let title = connected.agreed.peer.host.clone();
-    let sums = connected.sums();
-    let (mut ended, mut some_failed, mut all_failed) = (Ended::Here, false, false);
-    let end = || {
+        if let Some(why) = sight.and_then(|sight| sight.misfit()) {
+            tell(format_args!("a sample of the peer's host was left out: {why}"));
+        }
+        if let Some(why) = strained.get() {
+            tell(why);
+        }
+        let is_amiss = outcome.some_failed || strained.get().is_some();
+        let code = match code? {
+            // a recording that is not whole
+            code if code == ExitCode::from(2) => code,
+            // what the rules find cannot make it better that a rail failed
+            _ if is_amiss && common.fail_on() != FailOn::Never => ExitCode::from(1),
+            code => code,
+        };
+        outcome.or(code)
+    }
+}
+
+/// How a load came to its end, and what became of its rails.
+struct Outcome {
+    ended: Ended,
+    some_failed: bool,
+    all_failed: bool,
+}
+
+impl Default for Outcome {
+    fn default() -> Self {
+        Self { ended: Ended::Here, some_failed: false, all_failed: false }
+    }
+}
+
+impl Outcome {
+    /// Ends the load and tells what failed; in words why it ended, where that was before its time.
+    fn of(connected: Connected, told: &Told) -> (Self, Option<String>) {
         let failures = connected.failures();
         told.end(&failures);
-        some_failed = !failures.is_empty() || !connected.agreed.left_out.is_empty();
-        all_failed = connected.all_failed();
+        let some_failed = !failures.is_empty() || !connected.agreed.left_out.is_empty();
+        let all_failed = connected.all_failed();
         let has_measured = connected.has_measured();
-        ended = connected.finish();
-        match &ended {
+        let ended = connected.finish();
+        let why = match &ended {
             Ended::There(reason) => Some(format!("by the peer: {reason}")),
             Ended::Lost(error) => Some(error.to_string()),
             Ended::Here if has_measured || some_failed => None,
             Ended::Here => Some("stopped before anything was measured".to_owned()),
-        }
-    };
-    let throttle = can_be_held.then_some(throttle);
-    let how = How { title, mode: Mode::Load, stop, throttle, every: changing, ..How::default() };
-    let code = watch::run_until(source, &common, how, end);
-    if let Some(line) = sums.line() {
-        tell(line);
+        };
+        (Self { ended, some_failed, all_failed }, why)
     }
-    if let Some(why) = sight.and_then(|sight| sight.misfit()) {
-        tell(format_args!("a sample of the peer's host was left out: {why}"));
-    }
-    // what the rules find cannot make it better that a rail failed
-    if let Some(why) = strained.get() {
-        tell(why);
-    }
-    let code = match code? {
-        // a recording that is not whole
-        code if code == ExitCode::from(2) => code,
-        _ if (some_failed || strained.get().is_some()) && common.fail_on() != FailOn::Never => {
-            ExitCode::from(1)
+
+    /// The exit code of the report, unless the load itself is the error.
+    fn or(self, code: ExitCode) -> anyhow::Result<ExitCode> {
+        match self.ended {
+            Ended::Here if self.all_failed => bail!("every rail failed, for the reasons above"),
+            Ended::Here => Ok(code),
+            Ended::There(reason) => {
+                tell(format_args!("ended by the peer: {reason}"));
+                Ok(code)
+            }
+            Ended::Lost(error) => Err(anyhow::Error::new(error).context("the load was cut short")),
         }
-        code => code,
-    };
-    match ended {
-        Ended::Here if all_failed => bail!("every rail failed, for the reasons above"),
-        Ended::Here => Ok(code),
-        Ended::There(reason) => {
-            tell(format_args!("ended by the peer: {reason}"));
-            Ok(code)
-        }
-        Ended::Lost(error) => Err(anyhow::Error::new(error).context("the load was cut short")),
     }
 }
 

@@ -10,6 +10,7 @@ use anyhow::{Context, bail, ensure};
 use probes::model::{Process, ProcessSource, Session, Topology};
 use probes::processes::{self, Watcher, parents, placement, registered};
 use probes::root::Root;
+use probes::times::nanoseconds;
 use std::collections::BTreeMap;
 use std::process::{Child, ExitCode};
 use std::sync::Arc;
@@ -125,7 +126,7 @@ fn under_observation(root: &Root, watcher: &mut Watcher, command: &[String]) -> 
     let begun = Instant::now();
     let status = loop {
         let look = Instant::now();
-        let now_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let now_ns = nanoseconds(begun.elapsed());
         // `None`: as they were
         users = watcher.look(root, now_ns).unwrap_or(users);
         keep(&mut kept, root, &users, child.id());

@@ -3,9 +3,9 @@
 use crate::cli::{ServeArgs, ServeCarrier};
 use crate::peer::lookout::Lookout;
 use crate::peer::server::{Say, listen, serve};
-use crate::peer::signals::Signals;
 use crate::peer::{Door, End, invitation};
 use crate::printable::Printable;
+use crate::signals::Signals;
 use anyhow::{Context, ensure};
 use probes::ffi::verbs::Devices;
 use std::io::Write;

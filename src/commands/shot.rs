@@ -13,6 +13,7 @@ use crate::timeline::Timeline;
 use crate::tui;
 use crate::view::{self, Theme};
 use anyhow::{Context, bail, ensure};
+use probes::times::nanoseconds;
 use ratatui::backend::TestBackend;
 use ratatui::{Frame, Terminal};
 use std::io::Write;
@@ -109,7 +110,7 @@ fn played(
     (at, span_ns): (Option<Duration>, Option<(u64, u64)>),
 ) -> anyhow::Result<App> {
     let session = source.session();
-    let until_ns = at.map_or(u64::MAX, |at| u64::try_from(at.as_nanos()).unwrap_or(u64::MAX));
+    let until_ns = at.map_or(u64::MAX, nanoseconds);
     if let (Some(_), Some((_, last_ns))) = (at, span_ns)
         && until_ns > last_ns
     {

@@ -1,9 +1,9 @@
 //! Ctrl-C and SIGTERM end a session and not the program, so that files are closed and reports printed; asked
 //! again, they end the program.
 
-use crate::hangup::Hangup;
 use crate::printable::tell;
 use crate::session::Stop;
+use crate::signals::Signals;
 use anyhow::Context;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
@@ -21,9 +21,9 @@ const ECHO: Duration = Duration::from_secs(1);
 pub fn end_on_signals(stop: Stop) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("signals")?;
     // registered before this function returns: a signal right after it must not kill the program
-    let (mut interrupt, mut terminate, mut hangup) = {
+    let mut signals = {
         let _inside = runtime.enter();
-        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, Hangup::listen()?)
+        Signals::listen()?
     };
     std::thread::Builder::new()
         .name("signals".into())
@@ -31,11 +31,7 @@ pub fn end_on_signals(stop: Stop) -> anyhow::Result<()> {
             runtime.block_on(async {
                 let mut first: Option<Instant> = None;
                 loop {
-                    tokio::select! {
-                        _ = interrupt.recv() => {}
-                        _ = terminate.recv() => {}
-                        () = hangup.recv() => {}
-                    }
+                    signals.received().await;
                     stop.stop();
                     if first.get_or_insert_with(Instant::now).elapsed() > ECHO {
                         tell("ended at once, as it was asked twice; a recording of it has no end mark");

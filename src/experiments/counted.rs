@@ -8,7 +8,7 @@
 //! pause stops: the transmitter that receives it.
 
 use crate::rules::fabric::names;
-use crate::timeline::growth;
+use crate::timeline::{growth, growth_of};
 use probes::model::{Rail, RailFrame};
 use serde::Serialize;
 
@@ -34,10 +34,7 @@ impl Counted {
     #[must_use]
     pub fn between(rail: &Rail, then: &RailFrame, now: &RailFrame) -> Self {
         let growth = growth(then, now);
-        let sum = |tells: &dyn Fn(&str) -> bool| {
-            let of_kind = rail.counters.iter().zip(&growth).filter(|(name, _)| tells(name));
-            of_kind.filter_map(|(_, by)| *by).reduce(u64::saturating_add)
-        };
+        let sum = |tells: &dyn Fn(&str) -> bool| growth_of(rail, &growth, tells);
         Self {
             marks: sum(&names::is_congestion_of_arrivals),
             throttled: sum(&|name| names::is_congestion(name) && !names::is_congestion_of_arrivals(name)),

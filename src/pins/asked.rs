@@ -1,6 +1,6 @@
 //! What was asked of `numactl` and `taskset` in a command, to be held against what came of it.
 
-use super::{LEAST_BYTES, nodes_of};
+use super::pinned::{LEAST_BYTES, nodes_of};
 use crate::rules::Limits;
 use probes::model::{CpuSet, Topology};
 use probes::processes::Placement;

@@ -7,7 +7,7 @@ use super::wording::{list, rate, rounded, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings;
 use crate::timeline::{HostTimeline, LegSums, Sum, Timeline};
-use probes::model::{Bond, Leg, LegsSought, Load, LoadOp, Rail, RailId, Topology};
+use probes::model::{Bond, Leg, LegsSought, LoadOp, Rail, RailId, Topology};
 use serde_json::{Map, Value};
 
 /// The rules of this file.
@@ -58,7 +58,7 @@ fn imbalance(id: RailId, rail: &Rail, bond: &Bond, timeline: &Timeline, limits: 
     if !lets_every_leg_carry(bond) {
         return None;
     }
-    let load = latest_load(timeline).filter(|load| drives(load, rail));
+    let load = latest_load(timeline).filter(|load| load.drives(&rail.device));
     let line_gb_per_s = ceilings::line_raw_gb_per_s(rail);
     let moving_gb_per_s = match line_gb_per_s {
         Some(line) => limits.moving_share * line,
@@ -99,10 +99,6 @@ fn with_tries(mut found: Finding, sought: Option<&LegsSought>) -> Finding {
         found.message.push_str(&same);
     }
     found.with("label_tries", sought.tries).with("legs_never_heard", sought.silent.clone())
-}
-
-fn drives(load: &Load, rail: &Rail) -> bool {
-    load.devices.is_empty() || load.devices.contains(&rail.device)
 }
 
 /// What the legs moved in one direction.

@@ -23,7 +23,7 @@ impl Every {
     /// This time, until it is changed.
     #[must_use]
     pub fn new(every: Duration) -> Self {
-        Self(Arc::new(AtomicU64::new(super::nanoseconds(every))))
+        Self(Arc::new(AtomicU64::new(probes::times::nanoseconds(every))))
     }
 
     /// The time that was asked for last.
@@ -46,7 +46,7 @@ impl Every {
 
     fn go(&self, step: Option<Duration>) -> bool {
         if let Some(step) = step {
-            self.0.store(super::nanoseconds(step), Ordering::Relaxed);
+            self.0.store(probes::times::nanoseconds(step), Ordering::Relaxed);
         }
         step.is_some()
     }

@@ -1,6 +1,6 @@
 //! This node, sampled in real time.
 
-use super::open::{header, nanoseconds};
+use super::open::header;
 use super::second_look::SecondLook;
 use super::throttle::{AsItIs, Throttle};
 use super::{Every, FrameSource, SourceError, Stop};
@@ -10,9 +10,10 @@ use probes::model::{Frame, Load, Session, Topology};
 use probes::processes::Watcher;
 use probes::root::Root;
 use probes::survey::Again;
+use probes::times::{nanoseconds, unix_ms};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 /// How often what is dear to read is read: further counters, legs, processes.
 const FULL_EVERY: Duration = Duration::from_secs(1);
@@ -64,11 +65,9 @@ impl Live {
     ) -> Self {
         let sampler = Sampler::open(&root, &mut topology);
         let watcher = Watcher::open(&root, &mut topology);
-        let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok();
-        let started_unix_ms = since_1970.and_then(|time| u64::try_from(time.as_millis()).ok());
         let second_look = SecondLook::start(Again::new(root.clone(), topology.clone()));
         Self {
-            session: header(topology, every, started_unix_ms),
+            session: header(topology, every, unix_ms()),
             root,
             sampler,
             watcher,

@@ -7,6 +7,7 @@ use probes::load::RunningLoad;
 use probes::model::{Session, Topology};
 use probes::root::Root;
 use probes::steps::Steps;
+use probes::times::nanoseconds;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -179,11 +180,6 @@ pub(super) fn header(topology: Topology, every: Duration, started_unix_ms: Optio
         clock_offset_ns: None,
         simulated: None,
     })
-}
-
-/// Nanoseconds as frames carry them; five centuries fit.
-pub(crate) fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ impl Part {
     ///
     /// The recording ends before that moment, or the block that holds it is damaged.
     pub fn new(mut replay: Replay, from: Duration) -> Result<Self, SourceError> {
-        let from_ns = super::open::nanoseconds(from);
+        let from_ns = probes::times::nanoseconds(from);
         if let Some((_, last_ns)) = replay.span_ns()
             && from_ns > last_ns
         {

@@ -1,6 +1,6 @@
 //! A copied tree: one frame at once, or one per step without real time.
 
-use super::open::{header, nanoseconds};
+use super::open::header;
 use super::{FrameSource, SourceError, Stop};
 use probes::counters::Sampler;
 use probes::load::described;
@@ -9,6 +9,7 @@ use probes::processes::Watcher;
 use probes::root::Root;
 use probes::steps::Steps;
 use probes::survey::Again;
+use probes::times::nanoseconds;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -18,7 +18,7 @@ impl<S> Until<S> {
     /// `None` is the source's own end.
     #[must_use]
     pub fn new(source: S, time: Option<Duration>, stop: Stop) -> Self {
-        Self { source, end_ns: time.map_or(u64::MAX, super::open::nanoseconds), stop, is_over: false }
+        Self { source, end_ns: time.map_or(u64::MAX, probes::times::nanoseconds), stop, is_over: false }
     }
 
     pub(super) fn source_mut(&mut self) -> &mut S {

@@ -1,28 +1,27 @@
 //! Frames of a simulated node.
 
 use super::clock::Clock;
-use super::counted::Messages;
 use super::flows::{held_by, legs_of, rates_gb_per_s};
 use super::noise::Noise;
+use super::rail::{SimRail, SimUnit};
 use super::scenario::Scenario;
 use super::setup::Setup;
+use super::thread::drive;
 use super::transport::{Nic, NicLeg, SimTransport};
-use super::world::{Counter, Grows, Hides, World};
-use crate::session::{AsItIs, FrameSource, SourceError, Stop, Throttle, nanoseconds};
+use super::world::World;
+use crate::session::{AsItIs, FrameSource, SourceError, Stop, Throttle};
 use anyhow::ensure;
-use probes::load::{Counts, LoadTransport};
-use probes::model::{
-    Frame, LegFrame, Load, LoadOp, PerfFrame, RailFrame, RailId, Session, Simulation, Topology, WorkerFrame,
-    WorkerPhase,
-};
-use std::collections::BTreeMap;
+use probes::load::Counts;
+use probes::model::{Frame, Load, RailId, Session, Simulation, Topology, WorkerPhase};
+use probes::times::nanoseconds;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// As on a live node, what is dear to read is read once a second.
 const FULL_EVERY_NS: u64 = 1_000_000_000;
+
 /// How virtual time passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
@@ -49,35 +48,6 @@ pub struct Simulated {
     stop: Stop,
     throttle: Throttle,
     as_it_is: AsItIs,
-}
-
-#[derive(Debug)]
-struct SimRail {
-    /// Its threads.
-    units: Vec<SimUnit>,
-    /// What the NIC had counted before the session, received and sent.
-    before_bytes: [u64; 2],
-    path_mtu: u64,
-    size_bytes: u64,
-    legs: usize,
-    is_bond: bool,
-    op: LoadOp,
-    counters: Vec<Counter>,
-    hides: Hides,
-    /// What holds it back.
-    held_by: Option<Grows>,
-    /// What others read over each leg, bytes per nanosecond.
-    others: Vec<f64>,
-}
-
-/// One thread of a rail: what it did, and what the NIC moved for it.
-#[derive(Debug)]
-struct SimUnit {
-    /// Where the most that it moves is changed, and its part of what its rail moves.
-    most: Arc<AtomicU64>,
-    part: f64,
-    nic: Arc<Nic>,
-    counts: Arc<Counts>,
 }
 
 impl Simulated {
@@ -309,98 +279,6 @@ impl Drop for Simulated {
         for thread in self.threads.drain(..) {
             // a panic of it was told by `advance`
             let _ = thread.join();
-        }
-    }
-}
-
-/// The life of a rail's thread.
-fn drive((at, warmup_ns): (usize, u64), mut transport: SimTransport, clock: &Clock, counts: &Counts) {
-    let _leaves = Leaves { at, clock };
-    while clock.wait_beyond(at, transport.now_ns()) {
-        while transport.now_ns() < clock.target_ns() {
-            match transport.pump() {
-                Ok(pumped) => counts.add(pumped),
-                Err(_) => return counts.set_phase(WorkerPhase::Failed),
-            }
-        }
-        if transport.now_ns() >= warmup_ns {
-            counts.set_phase(WorkerPhase::Measuring);
-        }
-    }
-}
-
-/// Tells the clock when the thread ends, also by a panic.
-struct Leaves<'a> {
-    at: usize,
-    clock: &'a Clock,
-}
-
-impl Drop for Leaves<'_> {
-    fn drop(&mut self) {
-        self.clock.leave(self.at);
-    }
-}
-
-impl SimRail {
-    fn frame(&self, at_ns: u64, is_full: bool) -> RailFrame {
-        let legs: Vec<LegFrame> = (0..self.legs).map(|leg| self.leg(leg, at_ns)).collect();
-        let sum = |count: fn(&LegFrame) -> Option<u64>| {
-            legs.iter().map(count).sum::<Option<u64>>().filter(|_| !self.hides.bytes)
-        };
-        RailFrame {
-            rx_bytes: sum(|leg| leg.rx_rdma_bytes),
-            tx_bytes: sum(|leg| leg.tx_rdma_bytes),
-            state: is_full.then(|| "ACTIVE".into()),
-            phys_state: is_full.then(|| "LinkUp".into()),
-            counters: if is_full { self.counters() } else { Vec::new() },
-            legs: if is_full && self.is_bond && !self.hides.legs { legs } else { Vec::new() },
-            lost: false,
-        }
-    }
-
-    fn counters(&self) -> Vec<Option<u64>> {
-        let payload = |unit: &SimUnit| -> u64 {
-            unit.nic.legs.iter().map(|leg| leg.payload_bytes.load(Ordering::Relaxed)).sum()
-        };
-        let gb = self.units.iter().map(payload).sum::<u64>() as f64 / 1e9;
-        self.counters.iter().map(|counter| Some(counter.after(gb, self.held_by))).collect()
-    }
-
-    fn leg(&self, leg: usize, at_ns: u64) -> LegFrame {
-        let sum = |count: fn(&NicLeg) -> &AtomicU64| -> u64 {
-            self.units.iter().map(|unit| count(&unit.nic.legs[leg]).load(Ordering::Relaxed)).sum()
-        };
-        let [rx, tx] = self.before_bytes.map(|bytes| bytes / self.legs as u64);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate and a time")]
-        let others = (self.others[leg] * at_ns as f64) as u64;
-        let messages = Messages {
-            op: self.op,
-            size_bytes: self.size_bytes,
-            path_mtu: self.path_mtu,
-            payload_bytes: sum(|leg| &leg.payload_bytes),
-            requests: sum(|leg| &leg.requests),
-            before_bytes: [rx + others, tx],
-        };
-        messages.counted()
-    }
-}
-
-impl SimUnit {
-    fn worker(&self, rail: RailId) -> WorkerFrame {
-        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        WorkerFrame {
-            rail: Some(rail),
-            phase: self.counts.phase(),
-            bytes: count(&self.counts.bytes),
-            operations: count(&self.counts.operations),
-            polls: count(&self.counts.polls),
-            empty_polls: count(&self.counts.empty_polls),
-            errors: BTreeMap::new(),
-            restarts: 0,
-            measured: None,
-            perf: PerfFrame::default(),
-            latency: self.counts.latency.read(),
-            round_trip_ns: None,
         }
     }
 }

@@ -5,8 +5,8 @@ use super::flows::{Rates, held_by, legs_of, rates_gb_per_s, single_read_ns, thre
 use super::noise::Noise;
 use super::setup::Setup;
 use super::world::{Grows, World};
-use crate::session::nanoseconds;
 use probes::model::{Frame, LegFrame, PerfFrame, RailFrame, RailId, WorkerFrame, WorkerPhase};
+use probes::times::nanoseconds;
 use std::sync::Arc;
 use std::time::Duration;
 

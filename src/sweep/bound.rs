@@ -125,18 +125,7 @@ impl Bound {
             Ok(window) => of("READ window", Some(window)),
             Err(why) => why.to_owned(),
         };
-        let polls = match (row.empty_poll_share, row.busy_share) {
-            (Some(share), _) if share >= RARE_EMPTY_POLLS => {
-                format!("{:.0} % of polls found nothing, so the thread waits", 100.0 * share)
-            }
-            (Some(_), None) => "empty polls are rare, but time on a CPU was not counted".to_owned(),
-            (Some(_), Some(busy)) => format!(
-                "empty polls are rare, but its threads had a CPU only {:.0} % of the time",
-                100.0 * busy
-            ),
-            (None, _) => "no poll was counted".to_owned(),
-        };
-        Self::unknown(&[of("line", line), of("PCIe path", pcie), window, polls].join(", "))
+        Self::unknown(&[of("line", line), of("PCIe path", pcie), window, polls(row)].join(", "))
     }
 
     fn new(by: &str, because: String) -> Self {
@@ -166,6 +155,20 @@ impl Bound {
         };
         let because = alike.iter().map(words).collect::<Vec<_>>().join("; ");
         Self::new(if is_mixed { "mixed" } else { &first.bound.by }, because)
+    }
+}
+
+/// Why the threads are not what bounds, as far as their polls tell.
+fn polls(row: &Row) -> String {
+    match (row.empty_poll_share, row.busy_share) {
+        (Some(share), _) if share >= RARE_EMPTY_POLLS => {
+            format!("{:.0} % of polls found nothing, so the thread waits", 100.0 * share)
+        }
+        (Some(_), None) => "empty polls are rare, but time on a CPU was not counted".to_owned(),
+        (Some(_), Some(busy)) => {
+            format!("empty polls are rare, but its threads had a CPU only {:.0} % of the time", 100.0 * busy)
+        }
+        (None, _) => "no poll was counted".to_owned(),
     }
 }
 

@@ -4,6 +4,7 @@ mod legs;
 
 pub(crate) use legs::leg_rates;
 
+use super::growth::growth;
 use probes::model::{Frame, Latencies, Load, LoadOp, LoadOrigin, RailFrame, Topology, WorkerPhase};
 use std::sync::Arc;
 
@@ -269,23 +270,5 @@ fn went_back(then: &RailFrame, now: &RailFrame, growth: &[Option<u64>]) -> Vec<u
             grown.is_none() && matches!((then, now), (Some(then), Some(now)) if now < then)
         })
         .map(|(at, _)| at)
-        .collect()
-}
-
-/// Differences of the further counters. Queue-pair counters of mlx5 are 32 bits wide and wrap
-/// (`be32_to_cpu` in drivers/infiniband/hw/mlx5/counters.c): a small number after a large one below 2^32.
-pub(crate) fn growth(then: &RailFrame, now: &RailFrame) -> Vec<Option<u64>> {
-    const WRAP: u64 = 1 << 32;
-    now.counters
-        .iter()
-        .zip(&then.counters)
-        .map(|(new, old)| {
-            let (new, old) = ((*new)?, (*old)?);
-            match new.checked_sub(old) {
-                Some(more) => Some(more),
-                None if old < WRAP && new + WRAP - old < WRAP / 2 => Some(new + WRAP - old),
-                None => None,
-            }
-        })
         .collect()
 }

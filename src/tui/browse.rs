@@ -4,13 +4,12 @@ use super::sheet::{self, Left, Sheet, Turn};
 use crate::app::{Action, Choice, Entry, How, Known, Sessions, State, Summary, SweepSummary};
 use crate::report::LoadBlock;
 use crate::rules::{Finding, Severity};
-use crate::session::{FrameSource, Replay, Stop};
+use crate::session::{FrameSource, Replay, Stop, begins_as_recording};
 use crate::sweep::Sweep;
 use crate::view::{self, Theme};
 use anyhow::Context;
 use ratatui::Frame;
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Instant, SystemTime};
@@ -185,15 +184,6 @@ fn list(folder: &Path) -> std::io::Result<(Vec<Entry>, usize)> {
     }
     found.sort_by(|(a, one), (b, other)| b.cmp(a).then_with(|| one.path.cmp(&other.path)));
     Ok((found.into_iter().map(|(_, entry)| entry).collect(), others))
-}
-
-/// Whether it begins as zstd files do.
-///
-/// Source: RFC 8878, section 3.1.1.
-fn begins_as_recording(path: &Path) -> bool {
-    let mut first = [0; 4];
-    File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok()
-        && first == [0x28, 0xb5, 0x2f, 0xfd]
 }
 
 /// What a session is, from its header and its last minute.

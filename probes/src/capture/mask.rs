@@ -8,17 +8,21 @@
 
 mod files;
 mod forms;
+mod key;
+mod names;
 mod table;
 mod values;
+mod whole;
 mod words;
 
 pub use values::Masker;
 
 use super::{Capture, Entry};
+use names::Names;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use table::Table;
-use words::{Context, Names};
+use words::Context;
 
 /// How much of what was replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use super::layout::Layout;
 use crate::ffi::verbs::Region;
 use crate::model::{Failure, Measured, PerfFrame, WorkerFrame, WorkerPhase};
 use crate::perf::Meter;
+use crate::times::nanoseconds;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -176,7 +177,7 @@ impl Worker {
         let Window { begin, end } = *lock(&self.measured);
         let (begin, bytes_then) = begin?;
         let (end, bytes) = end.unwrap_or_else(|| (Instant::now(), self.bytes()));
-        let ns = u64::try_from(end.saturating_duration_since(begin).as_nanos()).unwrap_or(u64::MAX);
+        let ns = nanoseconds(end.saturating_duration_since(begin));
         Some(Measured { bytes: bytes.saturating_sub(bytes_then), ns })
     }
 

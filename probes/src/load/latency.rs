@@ -1,6 +1,7 @@
 //! How long operations take, from samples: the clock is read twice for a few hundred operations.
 
 use crate::model::Latencies;
+use crate::times::nanoseconds;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -96,7 +97,7 @@ impl Stopwatch {
         self.taken = self.taken.wrapping_add(1);
         self.countdown = self.chains_between + self.taken % 7;
         let elapsed = self.started.take()?.elapsed();
-        Some(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX))
+        Some(nanoseconds(elapsed))
     }
 }
 

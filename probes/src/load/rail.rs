@@ -50,24 +50,9 @@ pub(super) fn open(
 
     let layout = Layout::new(params);
     let domain = context.protection_domain()?;
-    let memory = |content| -> Result<_, LoadError> {
-        let (memory, node) = buffer(rail, &layout, content, place)?;
-        let region = domain.register(memory).map_err(|error| match &place.gpu {
-            Some(gpu) => gpu.explained(error),
-            None => LoadError::Verbs(error),
-        })?;
-        Ok((Arc::new(region), node))
-    };
-    // data come from memory that holds the pattern and go to memory that does not
-    let (ours, theirs) = match params.op {
-        LoadOp::Read => (Content::Zeros, Content::Pattern),
-        LoadOp::Write => (Content::Pattern, Content::Zeros),
-    };
-    let local = role.posts(params).then(|| memory(ours)).transpose()?;
-    let exposed = role.answers(params).then(|| memory(theirs)).transpose()?;
-    let buffer_node = local.as_ref().or(exposed.as_ref()).and_then(|(_, node)| *node);
-    let (local, exposed) = (local.map(|(region, _)| region), exposed.map(|(region, _)| region));
-    let page_bytes = local.as_ref().or(exposed.as_ref()).and_then(|region| region.buffer().page_bytes());
+    let Memory { local, exposed, node: buffer_node } =
+        Memory::take(&domain, rail, &layout, place, (params, role))?;
+    let region = local.as_ref().or(exposed.as_ref());
     let depth = if role.posts(params) { params.depth } else { 1 };
     // room for an error completion of every request
     let queue = context.completion_queue(params.qps.saturating_mul(depth))?;
@@ -95,15 +80,13 @@ pub(super) fn open(
         buffer,
         tcp: None,
         memory: params.memory,
-        registered: local.as_ref().or(exposed.as_ref()).and_then(|region| region.registered()),
+        registered: region.and_then(|region| region.registered()),
     };
-    let region = local.as_ref().or(exposed.as_ref());
-    let relaxed_ordering = region.map_or(RelaxedOrdering::NotSupported, |region| region.relaxed_ordering());
     Ok(OpenRail {
         endpoint,
-        relaxed_ordering,
+        relaxed_ordering: region.map_or(RelaxedOrdering::NotSupported, |region| region.relaxed_ordering()),
         buffer_node,
-        page_bytes,
+        page_bytes: region.and_then(|region| region.buffer().page_bytes()),
         params: params.clone(),
         layout,
         local,
@@ -172,6 +155,44 @@ fn address(
         return Err(LoadError::Other(format!("{device} port {}: GID index {index} is empty", rail.port)));
     }
     Ok((index, gid))
+}
+
+/// The memory of a rail, registered with its device.
+struct Memory {
+    local: Option<Arc<Region>>,
+    exposed: Option<Arc<Region>>,
+    /// Node that it lies on.
+    node: Option<u32>,
+}
+
+impl Memory {
+    /// Takes and registers what this end needs.
+    fn take(
+        domain: &ProtectionDomain,
+        rail: &Rail,
+        layout: &Layout,
+        place: &Placement,
+        (params, role): (&Params, Role),
+    ) -> Result<Self, LoadError> {
+        let memory = |content| -> Result<_, LoadError> {
+            let (memory, node) = buffer(rail, layout, content, place)?;
+            let region = domain.register(memory).map_err(|error| match &place.gpu {
+                Some(gpu) => gpu.explained(error),
+                None => LoadError::Verbs(error),
+            })?;
+            Ok((Arc::new(region), node))
+        };
+        // data come from memory that holds the pattern and go to memory that does not
+        let (ours, theirs) = match params.op {
+            LoadOp::Read => (Content::Zeros, Content::Pattern),
+            LoadOp::Write => (Content::Pattern, Content::Zeros),
+        };
+        let local = role.posts(params).then(|| memory(ours)).transpose()?;
+        let exposed = role.answers(params).then(|| memory(theirs)).transpose()?;
+        let node = local.as_ref().or(exposed.as_ref()).and_then(|(_, node)| *node);
+        let (local, exposed) = (local.map(|(region, _)| region), exposed.map(|(region, _)| region));
+        Ok(Self { local, exposed, node })
+    }
 }
 
 /// What memory holds before anything moves.

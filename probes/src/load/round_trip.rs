@@ -1,5 +1,6 @@
 //! How long one READ takes while nothing else is under way: a few of them, one after the other, before a load begins.
 
+use crate::times::nanoseconds;
 use std::time::Instant;
 
 /// How many READs are timed. They take a fraction of a millisecond on a NIC; the fastest counts, as another rail may
@@ -48,7 +49,7 @@ impl RoundTrip {
     /// It has completed. The fastest of all when it was the last.
     pub(super) fn completes(&mut self) -> Option<u64> {
         let took = self.posted.take()?.elapsed();
-        let ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX).max(1);
+        let ns = nanoseconds(took).max(1);
         self.fastest_ns = Some(self.fastest_ns.map_or(ns, |fastest| fastest.min(ns)));
         self.left = self.left.saturating_sub(1);
         self.fastest_ns.filter(|_| self.left == 0)

@@ -13,11 +13,12 @@
 //! The pages of a rail that fails in the middle of a batch go to the rails left, and so do those of all later batches.
 //! Where their queues cannot hold a batch it is posted in rounds, one after the other.
 
+use super::failing::{Failing, Why};
 use super::layout::Ticket;
 use super::round_trip::{Next, RoundTrip};
-use super::verbs::{Failing, Why};
 use super::{LoadError, Pumped};
 use crate::ffi::verbs::{CompletionQueue, Ring};
+use crate::times::nanoseconds;
 use std::time::Instant;
 
 /// How many of `pages`, dealt out in turn among `places`, the place at `position` gets.
@@ -250,7 +251,7 @@ impl Striped {
         }
         if missing == 0 && self.left == 0 {
             let now = Instant::now();
-            let ns = u64::try_from(now.duration_since(begun).as_nanos()).unwrap_or(u64::MAX);
+            let ns = nanoseconds(now.duration_since(begun));
             if let Some(first) = self.rails.iter().position(Option::is_some) {
                 tell(first, Ok(Pumped { latency_ns: Some(ns), ..Pumped::default() }));
             }

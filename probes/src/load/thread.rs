@@ -1,23 +1,25 @@
 //! The life of one thread of a load.
 
+mod judging;
+
 use super::connect::{ConnectedRail, Traffic};
 use super::control::{Control, Happening, Worker, lock};
 use super::drive::{Idle, drive};
-use super::layout::Layout;
-use super::pattern::{self, Wrong};
+use super::pattern::Wrong;
 use super::placement::Placement;
 use super::rail::{self, OpenRail};
 use super::verbs::VerbsTransport;
 use super::{Endpoint, LoadError, LoadTransport, Params, Role, Transport};
 use crate::bind;
-use crate::ffi::verbs::{Region, RelaxedOrdering};
+use crate::ffi::verbs::RelaxedOrdering;
 use crate::model::{CpuSet, LoadOp, Rail, WorkerPhase};
 use crate::perf::Meter;
+use judging::{LAST_WORD, Verdict};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Instant;
 
 /// What a thread tells once its rail is open.
 pub(super) struct Opened {
@@ -77,9 +79,6 @@ enum End {
     /// Because it is to be opened anew.
     Again,
 }
-
-/// How long a peer that is at its end too may take to say so, or to look at the data.
-const LAST_WORD: Duration = Duration::from_secs(5);
 
 impl Thread {
     /// The whole life of the thread.
@@ -242,88 +241,6 @@ impl Thread {
         }
         End::Done
     }
-
-    /// Waits for what the peer has to say at the end: that it is at rest, and what it found where our data went.
-    pub(super) fn last_word(&self, wants_rest: bool) -> Verdict {
-        let (mut wants_rest, mut wants_verdict) = (wants_rest, self.params.op == LoadOp::Write);
-        let mut verdict = if wants_verdict { Verdict::Late } else { Verdict::NotWanted };
-        while wants_rest || wants_verdict {
-            match self.orders.recv_timeout(LAST_WORD) {
-                Ok(Order::Release) => wants_rest = false,
-                Ok(Order::Verdict(found)) => {
-                    (verdict, wants_verdict) = (found.map_or(Verdict::NotLooked, Verdict::Found), false);
-                }
-                Ok(_) => {}
-                // a counted load ends on each rail when it does
-                Err(RecvTimeoutError::Timeout) if self.control.phase() != WorkerPhase::Done => {}
-                Err(_) => break,
-            }
-        }
-        verdict
-    }
-
-    /// Reports data that did not arrive: ours, which we look at, or those that we wrote and the peer looked at.
-    pub(super) fn judge(
-        &self,
-        local: Option<&Arc<Region>>,
-        layout: &Layout,
-        operations: &[u64],
-        verdict: Verdict,
-    ) {
-        let size_bytes = self.params.size_bytes;
-        let not_checked = |why: &str| {
-            let text = format!("{}: data not checked: {why}", self.worker.device);
-            let text = self.worker.unit.name(LoadError::Other(text)).to_string();
-            self.worker.report([], text);
-        };
-        let (wrong, (place, wanted)) = match (self.params.op, local) {
-            (LoadOp::Read, Some(local)) => {
-                match pattern::wrong(local.buffer(), layout, size_bytes, operations) {
-                    Ok(wrong) => (wrong, ("the buffer", "what the peer holds")),
-                    Err(error) => return not_checked(&error.to_string()),
-                }
-            }
-            (LoadOp::Write, _) if operations.iter().all(|count| *count == 0) => return,
-            (LoadOp::Write, _) => match verdict {
-                Verdict::Found(wrong) => (wrong, ("the peer's buffer", "what was written")),
-                Verdict::NotWanted => return,
-                Verdict::NotLooked => return not_checked("the peer did not look at what was written"),
-                Verdict::Late => {
-                    let seconds = LAST_WORD.as_secs();
-                    return not_checked(&format!(
-                        "the peer did not say within {seconds} s what it found where they were written"
-                    ));
-                }
-            },
-            (LoadOp::Read, None) => return,
-        };
-        if wrong.messages > 0 {
-            let op = match self.params.op {
-                LoadOp::Read => "READs",
-                LoadOp::Write => "WRITEs",
-            };
-            let text = format!(
-                "{}: {}: {op} completed without their data",
-                self.worker.device,
-                wrong.in_words(place, wanted)
-            );
-            let text = self.worker.unit.name(LoadError::Other(text)).to_string();
-            self.worker.report([("DATA_MISMATCH".to_owned(), wrong.messages)], text);
-        }
-    }
-}
-
-/// What the peer found where our data went.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Verdict {
-    /// It has nothing to look at: we read.
-    NotWanted,
-    /// This.
-    Found(Wrong),
-    /// It cannot look, or is gone.
-    NotLooked,
-    /// It has not said so in time.
-    Late,
 }
 
 /// Waits until nothing is out any more; what completes now is of no measured time and counts nowhere.

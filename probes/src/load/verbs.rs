@@ -1,20 +1,14 @@
 //! READs and WRITEs over reliable-connected queue pairs of one rail.
 
 use super::cap::Cap;
+use super::failing::{Failing, Why};
 use super::latency::Stopwatch;
 use super::layout::{Layout, Ticket};
+use super::ledger::Ledger;
 use super::round_trip::{Next, RoundTrip};
 use super::{LoadError, LoadTransport, Pumped};
-use crate::ffi::verbs::{CompletionQueue, Error, Ring, Status};
-use std::collections::{BTreeMap, VecDeque};
-
-/// Polls, all of them empty, after which a rail that failed no longer waits for requests that are still out: other
-/// queue pairs may sit out their timeouts, which takes seconds.
-const PATIENCE_POLLS: u32 = 1 << 14;
-
-/// What a flushed request means when no other error came first.
-const STOPPED_FROM_OUTSIDE: &str =
-    "the device threw out all requests: it was reset or removed, or its port lost its address; see dmesg";
+use crate::ffi::verbs::{CompletionQueue, Error, Ring};
+use std::collections::VecDeque;
 
 /// Connected queue pairs of one rail, each with its prepared requests, and one completion queue for all.
 pub(super) struct VerbsTransport {
@@ -64,48 +58,6 @@ struct Waiting {
 struct Lane {
     ring: Ring,
     ledger: Ledger,
-}
-
-/// Which requests of a queue pair are accounted for. A completion speaks for all requests before it, as a
-/// reliable connection completes them in order.
-#[derive(Clone, Copy, Debug)]
-struct Ledger {
-    depth: u32,
-    /// Oldest request not accounted for.
-    oldest: u32,
-    /// Requests accounted for and not posted again.
-    idle: u32,
-    /// Good operations so far.
-    good: u64,
-}
-
-impl Ledger {
-    fn new(depth: u32) -> Self {
-        Self { depth, oldest: 0, idle: 0, good: 0 }
-    }
-
-    /// Requests from the oldest up to `slot`, which are accounted for from now on.
-    #[inline]
-    fn through(&mut self, slot: u32) -> u32 {
-        let after = slot + 1;
-        let count = if after > self.oldest { after - self.oldest } else { after + self.depth - self.oldest };
-        self.oldest = if after == self.depth { 0 } else { after };
-        self.idle += count;
-        count
-    }
-}
-
-/// A rail on its way out: why, and all error completions counted until its queues are empty.
-pub(super) struct Failing {
-    why: Why,
-    counts: BTreeMap<String, u64>,
-    /// Polls in a row that found nothing.
-    empty_polls: u32,
-}
-
-pub(super) enum Why {
-    Completion(Status),
-    Refused(Error),
 }
 
 impl VerbsTransport {
@@ -239,55 +191,6 @@ impl VerbsTransport {
     }
 }
 
-impl Failing {
-    #[cold]
-    pub(super) fn new(why: Why) -> Self {
-        Self { why, counts: BTreeMap::new(), empty_polls: 0 }
-    }
-
-    /// Counts an error completion. Of several queue pairs the one that was flushed may speak first; the cause is
-    /// what another says.
-    pub(super) fn count(&mut self, status: Status) {
-        if matches!(&self.why, Why::Completion(first) if first.is_flush()) {
-            self.why = Why::Completion(status);
-        }
-        *self.counts.entry(status.to_string()).or_default() += 1;
-    }
-
-    /// Goes on waiting after a poll for what is still out.
-    ///
-    /// # Errors
-    ///
-    /// Nothing more comes: why the rail is done for.
-    #[cold]
-    pub(super) fn after_poll(
-        mut self,
-        found_nothing: bool,
-        nothing_is_out: bool,
-        device: &str,
-    ) -> Result<Self, LoadError> {
-        self.empty_polls = if found_nothing { self.empty_polls + 1 } else { 0 };
-        if found_nothing && (nothing_is_out || self.empty_polls > PATIENCE_POLLS) {
-            return Err(self.into_error(device));
-        }
-        Ok(self)
-    }
-
-    /// Why the rail is done for, once nothing more comes.
-    #[cold]
-    pub(super) fn into_error(self, device: &str) -> LoadError {
-        match self.why {
-            Why::Refused(error) => LoadError::Verbs(error),
-            Why::Completion(status) => LoadError::Completion {
-                device: device.to_owned(),
-                status: status.to_string(),
-                usual_cause: if status.is_flush() { STOPPED_FROM_OUTSIDE } else { status.usual_cause() },
-                counts: self.counts,
-            },
-        }
-    }
-}
-
 impl LoadTransport for VerbsTransport {
     #[cold]
     fn hold_to(&mut self, gb_per_s: Option<f64>) {
@@ -371,29 +274,5 @@ impl LoadTransport for VerbsTransport {
             latency_ns,
             round_trip_ns: None,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Ledger;
-
-    #[test]
-    fn a_completion_accounts_for_the_unsignalled_requests_before_it() {
-        let mut ledger = Ledger::new(8);
-        assert_eq!([3, 7, 3, 4, 7].map(|slot| ledger.through(slot)), [4, 4, 4, 1, 3]);
-    }
-
-    #[test]
-    fn a_queue_of_one_accounts_for_one_each_time() {
-        let mut ledger = Ledger::new(1);
-        assert_eq!([0, 0, 0].map(|slot| ledger.through(slot)), [1, 1, 1]);
-    }
-
-    #[test]
-    fn a_whole_round_between_completions_is_the_depth() {
-        let mut ledger = Ledger::new(8);
-        ledger.through(4);
-        assert_eq!(ledger.through(4), 8);
     }
 }

@@ -3,6 +3,7 @@
 use super::placement::Mapped;
 use crate::model::Process;
 use crate::root::Root;
+use crate::times::nanoseconds;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -59,7 +60,7 @@ impl Residency {
         let bytes_by_node = read(root, pid);
         let rest_ns = if root.is_live() {
             let took = begin.elapsed() * REST;
-            u64::try_from(took.as_nanos()).unwrap_or(u64::MAX).max(LEAST_REST_NS)
+            nanoseconds(took).max(LEAST_REST_NS)
         } else {
             0
         };

@@ -4,11 +4,12 @@ use super::{AROUND, LOOK, Laboratory, Made};
 use crate::commands::progress::Progress;
 use crate::experiments::{self, Base, Kind, Seen, Step};
 use crate::rules::Limits;
-use crate::session::{FrameSource, SourceError, Stop, nanoseconds};
+use crate::session::{FrameSource, SourceError, Stop};
 use probes::model::{Experiment, ExperimentEdge, Frame, RailFrame, Session, Topology};
+use probes::times::{nanoseconds, unix_ms};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 /// What came of a diagnosis, for whoever gave its source away.
 #[derive(Clone, Debug, Default)]
@@ -53,13 +54,10 @@ impl Experimenting {
         stop: Stop,
         progress: Progress,
     ) -> Self {
-        let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok();
         let simulated = laboratory.simulated();
         let session = Session {
             generated_by: crate::GENERATED_BY.to_owned(),
-            started_unix_ms: since_1970
-                .filter(|_| simulated.is_none())
-                .and_then(|time| u64::try_from(time.as_millis()).ok()),
+            started_unix_ms: unix_ms().filter(|_| simulated.is_none()),
             interval_ns: nanoseconds(plan.window),
             hosts: vec![Arc::new(laboratory.whole_topology())],
             clock_offset_ns: None,

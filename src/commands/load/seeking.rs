@@ -1,11 +1,11 @@
 //! Before a load that arrives on bonds: that each of their legs receives, with one set of flow labels after the other.
 
-use crate::commands::sweep::measuring::{Bench, Peer};
+use crate::commands::sweep::measuring::{Bench, Measured, Peer};
 use crate::experiments::legs::{Search, UNREADABLE};
 use crate::experiments::{Kind, Seen, Step};
-use crate::peer::signals::Signals;
 use crate::peer::{End, PeerError, Target};
 use crate::session::Stop;
+use crate::signals::Signals;
 use anyhow::{Context, bail};
 use probes::counters::Sampler;
 use probes::load::{Params, Transport};
@@ -67,43 +67,45 @@ pub(super) fn seek(
         if stop.is_stopped() {
             bail!("stopped before the load began");
         }
-        let why = match measured {
-            Ok(None) => "the try was stopped".to_owned(),
-            Ok(Some(measured)) => {
-                let load = measured.to.load.as_deref();
-                if load.is_some_and(|load| load.loopback) {
-                    "the peer is this host, and loopback crosses no leg".to_owned()
-                } else {
-                    let made = Step { kind: Kind::Alone, rails, round: 1, params: asked };
-                    let seen = Seen::between(
-                        made,
-                        &measured.topology,
-                        &measured.from,
-                        &measured.to,
-                        measured.failures,
-                    );
-                    for search in &mut searches {
-                        let Some(set) = labels.get(search.device()) else { continue };
-                        let rail = seen.rails.iter().find(|rail| rail.device == search.device());
-                        search.saw(*set, rail.and_then(|rail| rail.legs_gb_per_s.as_deref()));
-                    }
-                    continue;
+        let made = Step { kind: Kind::Alone, rails, round: 1, params: asked };
+        match shown(measured, made)? {
+            Ok(seen) => {
+                for search in &mut searches {
+                    let Some(set) = labels.get(search.device()) else { continue };
+                    let rail = seen.rails.iter().find(|rail| rail.device == search.device());
+                    search.saw(*set, rail.and_then(|rail| rail.legs_gb_per_s.as_deref()));
                 }
             }
-            // the load itself says what is wrong with the peer, or with a rail
-            Err(error) => match error.downcast_ref::<PeerError>() {
-                Some(PeerError::NothingMatches { .. } | PeerError::Rails(_) | PeerError::BadPlan(_))
-                | None => {
-                    format!("a try came to nothing: {error:#}")
-                }
-                Some(_) => return Err(error),
-            },
-        };
-        searches
-            .iter_mut()
-            .filter(|search| labels.contains_key(search.device()))
-            .for_each(|search| search.give_up(&why));
+            Err(why) => searches
+                .iter_mut()
+                .filter(|search| labels.contains_key(search.device()))
+                .for_each(|search| search.give_up(&why)),
+        }
     }
+}
+
+/// What a try showed of its rails, or in words why it showed nothing.
+///
+/// # Errors
+///
+/// The load itself could not be made either.
+fn shown(measured: anyhow::Result<Option<Measured>>, made: Step) -> anyhow::Result<Result<Seen, String>> {
+    let measured = match measured {
+        Ok(Some(measured)) => measured,
+        Ok(None) => return Ok(Err("the try was stopped".to_owned())),
+        // the load itself says what is wrong with the peer, or with a rail
+        Err(error) => match error.downcast_ref::<PeerError>() {
+            Some(PeerError::NothingMatches { .. } | PeerError::Rails(_) | PeerError::BadPlan(_)) | None => {
+                return Ok(Err(format!("a try came to nothing: {error:#}")));
+            }
+            Some(_) => return Err(error),
+        },
+    };
+    let Measured { topology, from, to, failures, .. } = measured;
+    if to.load.as_deref().is_some_and(|load| load.loopback) {
+        return Ok(Err("the peer is this host, and loopback crosses no leg".to_owned()));
+    }
+    Ok(Ok(Seen::between(made, &topology, &from, &to, failures)))
 }
 
 /// Rails whose legs all tell what they received.

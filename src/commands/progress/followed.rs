@@ -35,7 +35,7 @@ pub struct Followed<S> {
 impl<S: FrameSource> Followed<S> {
     /// Of a source that goes with the clock for `time`, or until it is told to end.
     pub fn live(source: S, what: impl Into<String>, time: Option<Duration>) -> Self {
-        let end_ns = time.map(crate::session::nanoseconds);
+        let end_ns = time.map(probes::times::nanoseconds);
         Self::new(source, what.into(), Pace::Clock, (0, end_ns))
     }
 
@@ -51,7 +51,7 @@ impl<S: FrameSource> Followed<S> {
 
     /// Of a simulation, which has no clock.
     pub fn simulation(source: S, time: Duration) -> Self {
-        Self::file(source, "simulating", (0, crate::session::nanoseconds(time)))
+        Self::file(source, "simulating", (0, probes::times::nanoseconds(time)))
     }
 
     /// Of a file, or a part of it, with these times of its first and last frame.
@@ -119,7 +119,7 @@ impl<S: FrameSource> FrameSource for Followed<S> {
                 if let Some(measured_s) = load.and_then(|load| load.duration_s) {
                     let warmup_s = load.and_then(|load| load.warmup_s).unwrap_or_default();
                     let time = Duration::try_from_secs_f64(warmup_s + measured_s).unwrap_or(Duration::MAX);
-                    self.span_ns.1 = Some(crate::session::nanoseconds(time));
+                    self.span_ns.1 = Some(probes::times::nanoseconds(time));
                 }
                 self.show(on_first_clock(&self.source.session(), frame));
             }

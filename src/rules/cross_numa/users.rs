@@ -163,12 +163,8 @@ fn described(topology: &Topology, mut users: BTreeMap<u32, User>, load: &Load) -
     user.cpus = load.cpus.clone().or(user.cpus);
     user.buffer_node = gpu_node.or(load.buffer_node).or(user.buffer_node);
     user.gpu = gpu;
-    user.rails.extend(
-        topology
-            .rails_with_id()
-            .filter(|(_, rail)| load.devices.is_empty() || load.devices.contains(&rail.device))
-            .map(|(id, _)| id),
-    );
+    user.rails
+        .extend(topology.rails_with_id().filter(|(_, rail)| load.drives(&rail.device)).map(|(id, _)| id));
     let mut all: Vec<User> = users.into_values().collect();
     all.push(user);
     all

@@ -1,8 +1,9 @@
 //! Files whose path says how to read them.
 
 use super::forms::Id;
+use super::names::Names;
 use super::table::Table;
-use super::words::{self, Context, Names};
+use super::words::{self, Context};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
@@ -171,8 +172,8 @@ fn config_space(bytes: &[u8], table: &mut Table) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::{config_space, environment, lines_of_tools, routes, system_mounts, without_builder};
+    use crate::capture::mask::names::Names;
     use crate::capture::mask::table::Table;
-    use crate::capture::mask::words::Names;
 
     fn table() -> Table {
         Table::collecting().with_new_key()

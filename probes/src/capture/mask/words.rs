@@ -1,18 +1,9 @@
 //! Finds what tells whose a text is, word by word, and replaces it.
 
-use super::super::{Capture, Entry};
-use super::forms::{self, Form, Id, is_hex};
+use super::forms::{self, Form, Id};
+use super::names::Names;
 use super::table::Table;
-use std::borrow::Cow;
-use std::net::Ipv4Addr;
-use std::path::Path;
-
-/// What stands for the host's name; RFC 2606 keeps `.example` free.
-const HOST: &str = "masked-host";
-const DOMAIN: &str = "masked-host.example";
-/// The same of the other host of a session.
-const PEER: &str = "masked-peer";
-const PEER_DOMAIN: &str = "masked-peer.example";
+use super::whole::address;
 
 /// Ids are looked for inside of words up to this many bytes.
 const LONGEST_WORD: usize = 1024;
@@ -24,110 +15,6 @@ pub(super) enum Context {
     Text,
     /// Four numbers with points are an address.
     Network,
-}
-
-/// The names of the host.
-#[derive(Debug, Default)]
-pub(super) struct Names {
-    /// As the kernel has it, possibly with its domain.
-    full: Option<String>,
-    /// Up to the first point.
-    short: Option<String>,
-    /// Whether the short name is a word that means something else too: a device (`node0`), a driver, the system's name
-    /// (`debian`). It is replaced only where it can be nothing but the host.
-    is_common_word: bool,
-    /// Whether it is the other host of a session.
-    is_peer: bool,
-}
-
-impl Names {
-    pub(super) fn of(capture: &Capture) -> Self {
-        let Some(Entry::File(text)) = capture.entries.get(Path::new("proc/sys/kernel/hostname")) else {
-            return Self::default();
-        };
-        let own = |path: &Path| path.starts_with("sys") && !path.starts_with("sys/fs/cgroup");
-        let paths = capture.entries.keys().filter(|path| own(path)).map(|path| path.to_string_lossy());
-        // what system and processor are called
-        let told = ["etc/os-release", "usr/lib/os-release", "proc/cpuinfo"].into_iter().filter_map(|path| {
-            let Some(Entry::File(text)) = capture.entries.get(Path::new(path)) else { return None };
-            Some(String::from_utf8_lossy(text))
-        });
-        Self::among(&String::from_utf8_lossy(text), paths.chain(told))
-    }
-
-    /// The names of a host of which these words tell that are no names of it: paths, devices, what its system is called.
-    fn among<'a>(full: &str, mut words: impl Iterator<Item = Cow<'a, str>>) -> Self {
-        let full = full.trim().to_owned();
-        let short = full.split('.').next().unwrap_or_default().to_owned();
-        if short.is_empty() || matches!(short.as_str(), "localhost" | "(none)") {
-            return Self::default();
-        }
-        let is_common_word = short.len() < 2
-            || short.bytes().all(|byte| byte.is_ascii_digit())
-            || words.any(|text| !places(&text, &short).is_empty());
-        Self { full: Some(full), short: Some(short), is_common_word, is_peer: false }
-    }
-
-    /// The names of a session's host, of which these words tell that are no names of it.
-    pub(super) fn of_session(full: &str, words: &[String], is_peer: bool) -> Self {
-        let words = words.iter().map(|word| Cow::Borrowed(word.as_str()));
-        Self { is_peer, ..Self::among(full, words) }
-    }
-
-    #[cfg(test)]
-    pub(super) fn of_host(name: &str) -> Self {
-        Self::among(name, std::iter::empty())
-    }
-
-    /// Whether a text is nothing but one of the names.
-    pub(super) fn is_host(&self, text: &str) -> bool {
-        [&self.full, &self.short].into_iter().flatten().any(|name| name.eq_ignore_ascii_case(text))
-    }
-
-    /// The name that is replaced; `None` when the host has none of its own.
-    pub(super) fn host(&self) -> Option<&str> {
-        self.full.as_deref()
-    }
-
-    /// Replaces the names wherever they stand as words of their own.
-    pub(super) fn replace(&self, text: &str) -> String {
-        let (Some(full), Some(short)) = (&self.full, &self.short) else { return text.to_owned() };
-        let (host, domain) = if self.is_peer { (PEER, PEER_DOMAIN) } else { (HOST, DOMAIN) };
-        let text = if full == short { text.to_owned() } else { replaced(text, full, domain) };
-        if self.is_common_word { text } else { replaced(&text, short, host) }
-    }
-
-    /// Replaces the names in a text that is known to speak of the host.
-    pub(super) fn replace_certainly(&self, text: &str) -> String {
-        let (Some(full), Some(short)) = (&self.full, &self.short) else { return text.to_owned() };
-        let (host, domain) = if self.is_peer { (PEER, PEER_DOMAIN) } else { (HOST, DOMAIN) };
-        let text = if full == short { text.to_owned() } else { replaced(text, full, domain) };
-        replaced(&text, short, host)
-    }
-}
-
-/// Where `word` stands in `text`, in capital letters or small, with no letter or digit beside it.
-fn places(text: &str, word: &str) -> Vec<usize> {
-    let is_edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
-    // lengths in bytes stay the same
-    text.to_ascii_lowercase()
-        .match_indices(&word.to_ascii_lowercase())
-        .map(|(at, _)| at)
-        .filter(|at| {
-            is_edge(text[..*at].chars().next_back()) && is_edge(text[at + word.len()..].chars().next())
-        })
-        .collect()
-}
-
-pub(super) fn replaced(text: &str, word: &str, by: &str) -> String {
-    let mut done = String::with_capacity(text.len());
-    let mut end = 0;
-    for at in places(text, word) {
-        done.push_str(&text[end..at]);
-        done.push_str(by);
-        end = at + word.len();
-    }
-    done + &text[end..]
 }
 
 /// The text with everything replaced that tells whose it is.
@@ -257,94 +144,10 @@ fn glued<'a>(word: &'a str, table: &mut Table) -> Option<(&'a str, String, &'a s
     None
 }
 
-/// What stands for a word that is an address or id as a whole.
-fn address(word: &str, prefix_bits: Option<u32>, context: Context, table: &mut Table) -> Option<String> {
-    if let Some((id, form)) = forms::read(word) {
-        let id = match (id, form) {
-            // the name of a container or a machine, unless it is an address
-            (Id::V6(address), Form::Digits(_)) if context == Context::Text && !table.knows_v6(address) => {
-                Id::Uuid(address.to_bits())
-            }
-            _ => id,
-        };
-        let masked = subnet(id, prefix_bits, table);
-        // what stays keeps its spelling too
-        return Some(if masked == id { word.to_owned() } else { forms::write(masked, form) });
-    }
-    if let Some(digits) = word.strip_prefix("0x") {
-        return bare(digits, table).map(|masked| format!("0x{masked}"));
-    }
-    // names that udev and rdma-core make of a MAC or GUID: enx0c42a1…, rocex…, ibx…
-    for prefix in ["enx", "wlx", "ibx", "rocex", "iwx", "opax"] {
-        if let Some(digits) = word.strip_prefix(prefix).filter(|digits| is_hex(digits)) {
-            let id = match digits.len() {
-                12 => Id::Mac(mac_of(u64::from_str_radix(digits, 16).ok()?)),
-                13..=16 => Id::Guid(u64::from_str_radix(digits, 16).ok()?),
-                _ => continue,
-            };
-            return Some(format!("{prefix}{}", forms::write(table.id(id), Form::Digits(digits.len()))));
-        }
-    }
-    if let Some(masked) = bare(word, table).or_else(|| dotted(word, table)) {
-        return Some(masked);
-    }
-    let v4: Ipv4Addr = word.parse().ok()?;
-    (context == Context::Network || table.knows_v4(v4))
-        .then(|| forms::write(subnet(Id::V4(v4), prefix_bits, table), Form::Usual))
-}
-
-/// Digits alone say nothing, unless they are those of an address that was met elsewhere.
-fn bare(digits: &str, table: &mut Table) -> Option<String> {
-    if !matches!(digits.len(), 12 | 16) || !is_hex(digits) {
-        return None;
-    }
-    let number = u64::from_str_radix(digits, 16).ok()?;
-    let id = match digits.len() {
-        12 if table.knows_mac(mac_of(number)) => Id::Mac(mac_of(number)),
-        16 if table.knows_guid(number) => Id::Guid(number),
-        _ => return None,
-    };
-    Some(forms::write(table.id(id), Form::Digits(digits.len())))
-}
-
-/// `b859.9fa7.1234`, as switches write it: only a MAC that was met elsewhere, for versions look alike.
-fn dotted(word: &str, table: &mut Table) -> Option<String> {
-    let groups: Vec<&str> = word.split('.').collect();
-    if groups.len() != 3 || groups.iter().any(|group| group.len() != 4) {
-        return None;
-    }
-    let masked = bare(&groups.concat(), table)?;
-    Some([&masked[..4], &masked[4..8], &masked[8..]].join("."))
-}
-
-fn mac_of(number: u64) -> [u8; 6] {
-    let [_, _, mac @ ..] = number.to_be_bytes();
-    mac
-}
-
-/// A subnet's address has zeroes behind its prefix, and has them masked too.
-fn subnet(id: Id, prefix_bits: Option<u32>, table: &mut Table) -> Id {
-    let masked = table.id(id);
-    match (id, masked, prefix_bits) {
-        (Id::V4(address), Id::V4(masked), Some(bits)) if bits <= 32 => {
-            let host = u32::MAX.checked_shr(bits).unwrap_or(0);
-            Id::V4(if address.to_bits() & host == 0 {
-                Ipv4Addr::from_bits(masked.to_bits() & !host)
-            } else {
-                masked
-            })
-        }
-        (Id::V6(address), Id::V6(masked), Some(bits)) if bits <= 128 => {
-            let host = u128::MAX.checked_shr(bits).unwrap_or(0);
-            Id::V6(if address.to_bits() & host == 0 { (masked.to_bits() & !host).into() } else { masked })
-        }
-        _ => masked,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Context, Names, rewrite};
+    use super::{Context, rewrite};
+    use crate::capture::mask::names::Names;
     use crate::capture::mask::table::Table;
     use crate::capture::{Capture, Entry};
 
@@ -458,19 +261,5 @@ mod tests {
         let common = names("node0");
         assert_eq!(rewrite("node0", Context::Text, &common, &mut table), "node0");
         assert_eq!(common.replace_certainly("node0"), "masked-host");
-    }
-
-    #[test]
-    fn a_host_called_like_its_system_leaves_the_system_its_name() {
-        let mut capture = Capture::default();
-        for (path, text) in [
-            ("proc/sys/kernel/hostname", "debian.acme.com\n"),
-            ("etc/os-release", "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n"),
-        ] {
-            capture.entries.insert(path.into(), Entry::File(text.into()));
-        }
-        let names = Names::of(&capture);
-        assert_eq!(names.replace("Debian GNU/Linux 12"), "Debian GNU/Linux 12");
-        assert_eq!(names.replace("from debian.acme.com"), "from masked-host.example");
     }
 }

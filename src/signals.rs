@@ -15,10 +15,21 @@ impl Signals {
     /// Outside a tokio runtime.
     #[must_use]
     pub fn catch() -> Self {
-        let all =
-            || Ok((signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, Hangup::listen()?));
-        let all: std::io::Result<_> = all();
-        Self(all.ok())
+        Self::listen().unwrap_or(Self(None))
+    }
+
+    /// The same, where nothing is to go on without them.
+    ///
+    /// # Errors
+    ///
+    /// The system gives no signal handler.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub fn listen() -> std::io::Result<Self> {
+        let (interrupt, terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        Ok(Self(Some((interrupt, terminate, Hangup::listen()?))))
     }
 
     /// Waits for one of them and says which.

@@ -2,14 +2,18 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`message`] | what is said, and in which order |
-//! | [`matching`] | which rail reads from which |
-//! | [`link`] | the connection with its heartbeat |
-//! | [`server`] | `serve` |
-//! | [`client`] | `load`: a thread that agrees with the server, and attends to it while the load runs |
-//! | `telling`, `sight` | the server's own samples, and how the client sees them |
-//! | [`gpus`] | memory of GPUs that the data lie in |
-//! | [`engine`] | what both need of a load engine |
+//! | [`request`], `preset`, `target`, [`invitation`] | what was typed, and what is to be typed on the other host |
+//! | `end`, [`offer`], [`engine`] | one end: its host, the rails it offers, what drives them |
+//! | [`link`], [`message`], `wire` | the connection with its heartbeat, what is said in which order, and its bytes |
+//! | `token`, `proving` | that both ends know the secret |
+//! | [`matching`], `subnet`, `plan` | which rail reads from which, and what is asked for |
+//! | [`client`], `agreement`, `joining` | `load`, on a thread of its own, until every queue pair is ready |
+//! | `attendance`, `mending`, `diary` | `load` while the load runs |
+//! | [`server`], `seats`, [`lookout`] | `serve`: its clients, its memory, its rails while nobody uses them |
+//! | `watching`, `returning` | `serve` while a client's load runs |
+//! | `party`, `traffic`, [`gpus`], `crowding` | the threads of an end, and what they run on |
+//! | `telling`, `sight`, `clock` | the server's own samples, and how the client sees them |
+//! | [`perftest`] | the same load in perftest's words |
 
 mod agreement;
 mod attendance;

@@ -7,6 +7,7 @@
 //! | [`bound`] | what bounds it |
 //! | [`saved`] | the whole, as JSON and in a file to go on from |
 //! | [`statements`] | peaks, plateaus and differences in words |
+//! | `headings` | where it was measured, and with what |
 //! | [`text`], [`curve`], [`svg`] | how it is shown |
 //!
 //! All of it is pure; what measures is `commands/sweep.rs`.
@@ -14,6 +15,7 @@
 pub mod bound;
 pub mod curve;
 pub mod grid;
+mod headings;
 pub mod row;
 pub mod saved;
 pub mod statements;
@@ -22,5 +24,6 @@ pub mod text;
 
 pub use curve::scale_top;
 pub use grid::{Grid, Sizes, Spot};
+pub use headings::headings;
 pub use row::Point;
 pub use saved::{Resume, Sweep};

@@ -2,6 +2,7 @@
 
 mod asked;
 mod error;
+mod finding;
 mod live;
 mod walk;
 
@@ -9,8 +10,9 @@ pub use asked::{Asked, Want};
 pub use error::ReadError;
 pub(crate) use walk::{Step, clean, walk};
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ffi::OsString;
+use finding::{AtOnce, Laid};
+use rustix::fs::{Mode, OFlags, openat};
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -23,35 +25,6 @@ const MOST_BYTES: u64 = 16 << 20;
 ///
 /// Source: Documentation/filesystems/sysfs.rst, "Reading/Writing Attribute Data".
 const MOST_ATTRIBUTE_BYTES: usize = 64 << 10;
-
-/// What is known of the texts that are laid over a tree, so that not every file asks the disk for its place.
-#[derive(Clone, Debug, Default)]
-struct Laid {
-    /// Where they lie, by the path they were given.
-    places: HashMap<PathBuf, PathBuf>,
-    /// Names of the files they lie over.
-    names: HashSet<OsString>,
-    /// Whether something is hidden.
-    hides: bool,
-}
-
-impl Laid {
-    fn note(&mut self, path: &Path, at: &Path, text: Option<&str>) {
-        self.hides |= text.is_none();
-        if !self.places.contains_key(path) {
-            self.places.insert(path.to_owned(), at.to_owned());
-            self.names.extend(at.file_name().map(ToOwned::to_owned));
-        }
-    }
-}
-
-/// A file that was found in few steps.
-enum AtOnce<'a> {
-    /// The file itself.
-    Opened(std::fs::File),
-    /// The text that is laid over it.
-    Laid(&'a [u8]),
-}
 
 /// The tree that the survey and the counters read.
 ///
@@ -118,7 +91,7 @@ impl Root {
     pub fn bytes(&self, path: impl AsRef<Path>) -> Result<Vec<u8>, ReadError> {
         let path = path.as_ref();
         self.note(path, Want::Contents);
-        self.bytes_at(path).map_err(|cause| ReadError { path: clean(path).display().to_string(), cause })
+        self.bytes_at(path).map_err(|cause| ReadError::at(path, cause))
     }
 
     /// Text of a file, without white space at its ends; bytes that are no UTF-8 become `\u{fffd}`.
@@ -128,7 +101,7 @@ impl Root {
         if bytes.len() > MOST_ATTRIBUTE_BYTES && clean(path).starts_with("sys") {
             let cause =
                 std::io::Error::other(format!("{} bytes; no attribute of sysfs is so long", bytes.len()));
-            return Err(ReadError { path: clean(path).display().to_string(), cause });
+            return Err(ReadError::at(path, cause));
         }
         Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
@@ -137,7 +110,6 @@ impl Root {
     ///
     /// For folders of hundreds of small files, such as GID tables: the way to the folder is gone once.
     pub fn texts(&self, folder: impl AsRef<Path>) -> Result<Vec<(String, String)>, ReadError> {
-        use rustix::fs::{Mode, OFlags};
         let folder = folder.as_ref();
         let names = self.names(folder)?;
         let at = match self.as_it_is(folder) {
@@ -149,8 +121,7 @@ impl Root {
             self.note(&folder.join(name), Want::Contents);
             // a link is left to the slower way, which keeps it inside the tree
             let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
-            let file =
-                open.as_ref().and_then(|folder| rustix::fs::openat(folder, name, flags, Mode::empty()).ok());
+            let file = open.as_ref().and_then(|folder| openat(folder, name, flags, Mode::empty()).ok());
             match file {
                 Some(file) => {
                     Some(String::from_utf8_lossy(&self.rest_of(&mut file.into()).ok()?).trim().to_owned())
@@ -165,7 +136,7 @@ impl Root {
     pub fn names(&self, path: impl AsRef<Path>) -> Result<Vec<String>, ReadError> {
         let path = path.as_ref();
         self.note(path, Want::Names);
-        self.names_at(path).map_err(|cause| ReadError { path: clean(path).display().to_string(), cause })
+        self.names_at(path).map_err(|cause| ReadError::at(path, cause))
     }
 
     /// Path inside the root that a link (or a chain of them) ends at; the file itself when it is no link.
@@ -176,7 +147,7 @@ impl Root {
             Some(at) => Ok(clean(&at)),
             None => self.resolve(path),
         };
-        place.map_err(|cause| ReadError { path: clean(path).display().to_string(), cause })
+        place.map_err(|cause| ReadError::at(path, cause))
     }
 
     /// Last part of what a link points to: the driver's name for `.../driver`.
@@ -194,7 +165,7 @@ impl Root {
             let link = std::fs::read_link(at)?;
             Ok(link.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default())
         };
-        read().map_err(|cause| ReadError { path: clean(path).display().to_string(), cause })
+        read().map_err(|cause| ReadError::at(path, cause))
     }
 
     /// Whether something of this name is there.
@@ -223,7 +194,7 @@ impl Root {
                     None => {}
                 }
                 // a pipe or a terminal in a hostile tree would block the survey for ever
-                let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+                let flags = OFlags::NONBLOCK.bits().cast_signed();
                 std::fs::OpenOptions::new().read(true).custom_flags(flags).open(self.base.join(at))?
             }
         };
@@ -244,43 +215,6 @@ impl Root {
             return Err(std::io::Error::other(format!("larger than {MOST_BYTES} bytes")));
         }
         Ok(bytes)
-    }
-
-    /// Finds a file in few steps, which a survey of thousands of files feels, and counters that are stepped ten times a second
-    /// do; `None` where only [`Root::resolve`] can tell: where something is hidden, where a text may be laid over the file
-    /// under another name, on kernels before 5.6, and for the words of errors.
-    ///
-    /// Source: openat2(2), `RESOLVE_IN_ROOT`.
-    fn at_once(&self, path: &Path) -> Option<std::io::Result<AtOnce<'_>>> {
-        use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
-        if let Some(at) = self.as_it_is(path) {
-            return Some(std::fs::File::open(at).map(AtOnce::Opened));
-        }
-        let mut flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        if !self.overlay.is_empty() {
-            if self.laid.hides {
-                return None;
-            }
-            if let Some(Some(text)) = self.laid.places.get(path).and_then(|at| self.overlay.get(at)) {
-                return Some(Ok(AtOnce::Laid(text)));
-            }
-            if path.file_name().is_none_or(|name| self.laid.names.contains(name)) {
-                return None;
-            }
-            // a link as the last part would lead to a file of another name
-            flags |= OFlags::NOFOLLOW;
-        }
-        let base = std::fs::File::open(&self.base).ok()?;
-        match openat2(base, clean(path), flags, Mode::empty(), ResolveFlags::IN_ROOT) {
-            Ok(file) => Some(Ok(AtOnce::Opened(file.into()))),
-            Err(cause) if cause == rustix::io::Errno::NOENT => Some(Err(cause.into())),
-            Err(_) => None,
-        }
-    }
-
-    /// The path for the kernel to follow, links and all, in life and with nothing laid over; else `None`.
-    fn as_it_is(&self, path: &Path) -> Option<PathBuf> {
-        (self.live && self.overlay.is_empty()).then(|| self.base.join(clean(path)))
     }
 
     fn names_at(&self, path: &Path) -> std::io::Result<Vec<String>> {
@@ -307,40 +241,6 @@ impl Root {
         names.sort_unstable();
         names.dedup();
         Ok(names)
-    }
-
-    /// Where a file is, or would be: links of those folders that exist are followed.
-    fn resolve_new(&self, path: &Path) -> PathBuf {
-        self.resolve(path).unwrap_or_else(|_| match (path.parent(), path.file_name()) {
-            (Some(folder), Some(name)) => self.resolve_new(folder).join(name),
-            _ => clean(path),
-        })
-    }
-
-    /// Whether a text is laid over something in this folder, which need not exist in the tree then.
-    fn is_laid_below(&self, folder: &Path) -> bool {
-        // paths are ordered by their parts: what is below a folder follows it directly
-        let below = self.overlay.range(folder.to_owned()..).take_while(|(laid, _)| laid.starts_with(folder));
-        below.into_iter().any(|(_, text)| text.is_some())
-    }
-
-    /// Follows links inside the tree; parts that only exist because something is laid over them are there,
-    /// and nothing is below a hidden one.
-    fn resolve(&self, path: &Path) -> std::io::Result<PathBuf> {
-        walk(path, |next, is_last| {
-            match self.overlay.get(next) {
-                Some(None) if !is_last => return Err(std::io::ErrorKind::NotFound.into()),
-                Some(_) => return Ok(Step::On),
-                None => {}
-            }
-            let full = self.base.join(next);
-            match std::fs::symlink_metadata(&full) {
-                Ok(kind) if kind.is_symlink() => Ok(Step::Link(std::fs::read_link(&full)?)),
-                Ok(_) => Ok(Step::On),
-                Err(_) if self.is_laid_below(next) => Ok(Step::On),
-                Err(cause) => Err(cause),
-            }
-        })
     }
 }
 

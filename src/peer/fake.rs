@@ -3,8 +3,10 @@
 use super::end::{Door, End};
 use super::engine::{Engine, Opened, Traffic};
 use super::link::Timing;
-use super::message::Hello;
+use super::matching::matching;
+use super::message::{Hello, Plan};
 use super::offer::offers;
+use super::party::Party;
 use probes::load::{
     Endpoint, Happening, LoadError, Params, QpAddress, RemoteBuffer, Role, RunningLoad, Unit, Wrong,
 };
@@ -41,6 +43,23 @@ pub(super) fn end(host: &str, number: u8) -> End {
     end_with(host, number, Arc::new(Fake::default()))
 }
 
+/// One end of a load between two such hosts, its threads connected.
+pub(super) fn party(params: Params, role: Role) -> Party {
+    let (client, server) = (end("n1", 1), end("n2", 2));
+    let pairs = matching(&client.offers, &server.offers);
+    let plan = Plan::new(&pairs, &client.offers, &server.offers, params).unwrap();
+    let end = match role {
+        Role::Reader => &client,
+        Role::Target => &server,
+    };
+    let (topology, rails, params) = plan.for_end(role, end).unwrap();
+    let mut opened = end.engine.open(&topology, &rails, &params, role);
+    let ends = opened.endpoints().into_iter().map(Result::ok).collect();
+    let traffic = opened.connect(ends).unwrap();
+    Party { traffic, slots: plan.slots().collect(), plan, role }
+}
+
+/// The same host as [`end`], with an engine that the test tells what to do.
 pub(super) fn end_with(host: &str, number: u8, engine: Arc<Fake>) -> End {
     let rail = |at: u8| Rail {
         device: format!("mlx5_{at}"),

@@ -1,6 +1,9 @@
 //! Both ends over loopback TCP, with an engine that moves nothing.
 
+mod failing;
 mod returning;
+mod stopping;
+mod token;
 
 use super::agreement::{Agreed, negotiate};
 use super::attendance::{Attendance, Ended};
@@ -8,20 +11,17 @@ use super::diary::Diary;
 use super::error::PeerError;
 use super::fake::{self, Fake};
 use super::link::Link;
-use super::message::{Hello, Message, Progress};
+use super::message::{Message, Progress};
 use super::party::Party;
 use super::server::{listen, serve};
 use super::target::Target;
-use super::token::Token;
 use super::{Door, End, server::Say};
 use probes::load::Params;
-use probes::model::Failure;
 use std::future::pending;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -143,146 +143,6 @@ async fn a_second_client_is_told_who_is_served() {
 }
 
 #[tokio::test]
-async fn stopping_the_server_ends_the_load_with_its_reason() {
-    let server = Served::new().await;
-    let engine = server.engine.clone();
-    let (link, _, party) = server.join(&fake::end("n1", 1)).await.unwrap();
-    let (attended, _finish) = run(link, party.clone());
-    while engine.begun.load(Ordering::SeqCst) == 0 {
-        tokio::task::yield_now().await;
-    }
-    let lines = server.stop().await;
-    let Ended::There(reason) = attended.await.unwrap() else { panic!("the server was stopped") };
-    assert_eq!(reason, "`railscope serve` was stopped by Ctrl-C");
-    assert!(party.traffic.is_over());
-    assert_eq!(engine.alive.load(Ordering::SeqCst), 0);
-    let last = lines.last().unwrap();
-    assert!(last.starts_with("n1 (127.0.0.1): stopped: `railscope serve` was stopped by Ctrl-C;"), "{last}");
-}
-
-#[tokio::test]
-async fn a_server_stopped_while_opening_tells_the_client() {
-    let server = Served::new().await;
-    let client = Arc::new(Fake::default());
-    client.hangs.store(true, Ordering::SeqCst);
-    let end = fake::end_with("n1", 1, client.clone());
-    let target = server.target();
-    let joining = tokio::spawn(async move {
-        negotiate(&end, &target, Params::default(), &mut pin!(pending())).await.err().unwrap()
-    });
-    while server.lines().is_empty() {
-        tokio::task::yield_now().await;
-    }
-    server.stop().await;
-    let error = joining.await.unwrap().to_string();
-    client.hangs.store(false, Ordering::SeqCst);
-    assert_eq!(error, "n2 (127.0.0.1) left: `railscope serve` was stopped by Ctrl-C");
-}
-
-#[tokio::test]
-async fn a_client_stopped_while_opening_says_goodbye() {
-    let server = Served::new().await;
-    server.engine.hangs.store(true, Ordering::SeqCst);
-    let lines = server.said.clone();
-    let mut opening = pin!(async {
-        while lines.lock().unwrap().is_empty() {
-            tokio::task::yield_now().await;
-        }
-        "Ctrl-C"
-    });
-    let stopped = negotiate(&fake::end("n1", 1), &server.target(), Params::default(), &mut opening).await;
-    let error = stopped.err().unwrap().to_string();
-    assert_eq!(error, "stopped by Ctrl-C before the load began");
-    while server.lines().len() < 2 {
-        tokio::task::yield_now().await;
-    }
-    server.engine.hangs.store(false, Ordering::SeqCst);
-    assert_eq!(server.lines()[1], "n1 (127.0.0.1) left: stopped by Ctrl-C before the load began");
-    server.join(&fake::end("n3", 3)).await.unwrap();
-}
-
-#[tokio::test]
-async fn a_client_that_is_killed_frees_the_server() {
-    let server = Served::new().await;
-    let (link, _, party) = server.join(&fake::end("n1", 1)).await.unwrap();
-    drop((link, party));
-    while server.lines().len() < 2 {
-        tokio::task::yield_now().await;
-    }
-    assert!(
-        server.lines()[1].contains("closed the control connection without a word"),
-        "{:?}",
-        server.lines()
-    );
-    server.join(&fake::end("n3", 3)).await.unwrap();
-}
-
-#[tokio::test]
-async fn a_rail_that_fails_on_one_end_is_left_out_on_both() {
-    let server = Served::new().await;
-    server.engine.broken.lock().unwrap().push("mlx5_1".to_owned());
-    let (link, agreed, party) = server.join(&fake::end("n1", 1)).await.unwrap();
-    assert_eq!(
-        agreed.left_out,
-        [Failure::new(Some("mlx5_1"), "n2 (127.0.0.1): mlx5_1: ibv_reg_mr: no memory")]
-    );
-    let (attended, finish) = run(link, party);
-    finish.send(()).unwrap();
-    attended.await.unwrap();
-    let lines = server.stop().await;
-    assert_eq!(lines[1], "n1 (127.0.0.1): left out: mlx5_1: ibv_reg_mr: no memory");
-    assert!(lines.last().unwrap().contains("1.000 GB in"), "{lines:?}");
-    assert!(lines.last().unwrap().contains("over 1 of 2 rails"), "{lines:?}");
-}
-
-#[tokio::test]
-async fn a_rail_that_fails_in_mid_load_is_tried_again_until_both_ends_are_back() {
-    let server = Served::new().await;
-    let client = Arc::new(Fake::default());
-    client.fails_once.lock().unwrap().push("mlx5_1".to_owned());
-    client.refusals.store(1, Ordering::SeqCst);
-    server.engine.refusals.store(1, Ordering::SeqCst);
-    let mut end = fake::end_with("n1", 1, client);
-    (end.timing.retry, end.timing.retry_most) = (Duration::from_millis(10), Duration::from_millis(40));
-    let (link, _, party) = server.join(&end).await.unwrap();
-    let (hear, mut heard) = tokio::sync::mpsc::unbounded_channel();
-    let say: Say = Arc::new(move |line: &str| drop(hear.send(line.to_owned())));
-    let diary = Arc::new(Diary::default());
-    let (attended, finish) = run_and_say(link, party.clone(), say, diary.clone());
-    let mut lines = Vec::new();
-    while lines.len() < 4 {
-        lines.push(heard.recv().await.unwrap());
-    }
-    assert_eq!(
-        lines[..3],
-        [
-            "mlx5_1: RETRY_EXC_ERR: gone; it is tried again in 0.01 s",
-            "tried again: mlx5_1 port 1: the port is DOWN; next in 0.02 s",
-            "tried again: n2 (127.0.0.1): mlx5_1 port 1: the port is DOWN; next in 0.04 s",
-        ]
-    );
-    assert!(lines[3].starts_with("mlx5_1: back after "), "{lines:?}");
-    // that it failed is the engine's to tell
-    let kept: Vec<_> = lines[1..].iter().map(|line| Failure::new(Some("mlx5_1"), line)).collect();
-    assert_eq!(diary.take(), kept);
-    assert_eq!(party.traffic.workers()[1].restarts, 1);
-    finish.send(()).unwrap();
-    assert!(matches!(attended.await.unwrap(), Ended::Here));
-    assert!(server.stop().await.last().unwrap().contains("over 2 of 2 rails"));
-}
-
-#[tokio::test]
-async fn no_rail_at_all_is_an_error_on_both_ends() {
-    let server = Served::new().await;
-    let client = Arc::new(Fake::default());
-    client.broken.lock().unwrap().extend(["mlx5_0".to_owned(), "mlx5_1".to_owned()]);
-    let error = server.join(&fake::end_with("n1", 1, client)).await.err().unwrap().to_string();
-    assert_eq!(error, "mlx5_0: ibv_reg_mr: no memory; mlx5_1: ibv_reg_mr: no memory");
-    let lines = server.stop().await;
-    assert!(lines[1].starts_with("n1 (127.0.0.1): mlx5_0: ibv_reg_mr"), "{lines:?}");
-}
-
-#[tokio::test]
 async fn rails_that_do_not_go_together_are_named_with_the_reason() {
     let server = Served::new().await;
     let mut end = fake::end("n1", 1);
@@ -340,66 +200,6 @@ async fn a_port_in_use_is_one_clear_line() {
     assert!(error.contains("choose a port with --listen ADDR:PORT"), "{error}");
 }
 
-/// A door with this secret.
-fn door(secret: &str) -> Door {
-    Door { token: Some(Token::new(secret.as_bytes().to_vec()).unwrap()), ..Door::default() }
-}
-
-/// A client with this door.
-fn visitor(door: Door) -> End {
-    End { door, ..fake::end("n1", 1) }
-}
-
-#[tokio::test]
-async fn both_ends_with_one_token_agree() {
-    let server = Served::behind(door("0123456789abcdef")).await;
-    let (_link, agreed, _traffic) = server.join(&visitor(door("0123456789abcdef"))).await.unwrap();
-    assert_eq!(agreed.plan.lines.len(), 2);
-}
-
-#[tokio::test]
-async fn a_client_without_the_token_is_one_line_on_both_ends() {
-    let server = Served::behind(door("0123456789abcdef")).await;
-    let error = server.join(&visitor(Door::default())).await.err().unwrap().to_string();
-    assert!(error.contains("serves only who knows its token: give --token FILE"), "{error}");
-    let error = server.join(&visitor(door("fedcba9876543210"))).await.err().unwrap().to_string();
-    assert!(error.contains("the token of the client is not the one that this `railscope serve`"), "{error}");
-    let lines = server.stop().await;
-    assert_eq!(lines.len(), 2, "{lines:?}");
-    assert!(lines[0].starts_with("n1 (127.0.0.1) says: ") && lines[0].contains("--token FILE"), "{lines:?}");
-    assert!(lines[1].starts_with("n1 (127.0.0.1): the token of the client is not the one"), "{lines:?}");
-}
-
-#[tokio::test]
-async fn a_client_with_a_token_does_not_trust_a_server_without() {
-    let server = Served::new().await;
-    let error = server.join(&visitor(door("0123456789abcdef"))).await.err().unwrap().to_string();
-    assert!(
-        error.contains("was started without --token, so it cannot show that it knows this one"),
-        "{error}"
-    );
-}
-
-#[tokio::test]
-async fn who_leaves_the_proof_out_or_sends_the_challenge_back_learns_no_rail() {
-    let server = Served::behind(door("0123456789abcdef")).await;
-    for trick in 0..2 {
-        let stream = TcpStream::connect(server.address).await.unwrap();
-        let mut link = Link::greet(stream, "n2".to_owned(), fake::end("x", 9).timing).await.unwrap();
-        let me = Hello { host: "x".to_owned(), version: "0.1.0".to_owned(), boot_id: None };
-        link.send(Message::Hello(me)).await.unwrap();
-        let Message::Challenge { nonce } = link.next().await.unwrap() else { panic!("it asks first") };
-        let answer = match trick {
-            0 => Message::Ready,
-            _ => Message::Proof { nonce: Some(nonce.clone()), proof: nonce },
-        };
-        link.send(answer).await.unwrap();
-        let said = link.next().await.unwrap_err();
-        assert!(matches!(said, PeerError::Refused { .. }), "{said}");
-    }
-    assert_eq!(server.engine.alive.load(Ordering::SeqCst), 0);
-}
-
 #[tokio::test]
 async fn several_clients_are_served_at_a_time_where_that_was_asked_for() {
     let server = Served::behind(Door { max_clients: 2, ..Door::default() }).await;
@@ -436,26 +236,4 @@ async fn a_thread_that_never_failed_is_not_opened_anew() {
     link.send(Message::Reopen { slot: party.slot(0), end }).await.unwrap();
     let said = link.next().await.unwrap_err().to_string();
     assert!(said.contains("sent `reopen` when a thread that has failed was due"), "{said}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_server_that_freezes_at_the_end_is_noticed_by_its_missing_goodbye() {
-    let (near, mut far) = tokio::io::duplex(1 << 20);
-    crate::peer::wire::write_greeting(&mut far, "n1").await.unwrap();
-    let link = Link::greet(near, "n2".to_owned(), fake::end("n1", 1).timing).await.unwrap();
-    let party = {
-        let (client, server) = (fake::end("n1", 1), fake::end("n2", 2));
-        let pairs = crate::peer::matching::matching(&client.offers, &server.offers);
-        let plan = crate::peer::message::Plan::new(&pairs, &client.offers, &server.offers, Params::default());
-        let plan = plan.unwrap();
-        let (topology, rails, params) = plan.for_end(probes::load::Role::Reader, &client).unwrap();
-        let mut opened = client.engine.open(&topology, &rails, &params, probes::load::Role::Reader);
-        let ends = opened.endpoints().into_iter().map(Result::ok).collect();
-        let traffic = opened.connect(ends).unwrap();
-        Party { traffic, slots: plan.slots().collect(), plan, role: probes::load::Role::Reader }
-    };
-    let (attended, finish) = run(link, party);
-    finish.send(()).unwrap();
-    let Ended::Lost(error) = attended.await.unwrap() else { panic!("nothing came from the server") };
-    assert!(error.to_string().starts_with("n2 fell silent 3 s ago and did not say goodbye"), "{error}");
 }

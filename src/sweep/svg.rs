@@ -1,9 +1,9 @@
 //! Curves as a picture that carries where they come from.
 
 use super::curve::{log2, scale_top, whole};
+use super::headings::headings;
 use super::saved::Sweep;
 use super::statements::{Curve, curves};
-use super::text::headings;
 use crate::report::COLOURS;
 use crate::settings::Size;
 use plotters::backend::SVGBackend;

@@ -1,5 +1,8 @@
 //! Why a file of the tree could not be read.
 
+use super::clean;
+use std::path::Path;
+
 /// A file that could not be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {}", reason(cause))]
@@ -23,6 +26,11 @@ fn reason(cause: &std::io::Error) -> String {
 }
 
 impl ReadError {
+    /// The error of a file at this path, which is told inside the root.
+    pub(super) fn at(path: &Path, cause: std::io::Error) -> Self {
+        Self { path: clean(path).display().to_string(), cause }
+    }
+
     /// Whether the file is simply not there.
     #[must_use]
     pub fn is_missing(&self) -> bool {

@@ -1,27 +1,13 @@
 use super::Watching;
 use crate::peer::fake;
 use crate::peer::link::{Link, Timing};
-use crate::peer::matching::matching;
-use crate::peer::message::{Message, Plan, Progress};
-use crate::peer::party::Party;
+use crate::peer::message::{Message, Progress};
 use probes::load::{Params, Role};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::duplex;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
-
-/// A server's end of a load with these parameters.
-fn party(params: Params) -> Party {
-    let (client, server) = (fake::end("n1", 1), fake::end("n2", 2));
-    let pairs = matching(&client.offers, &server.offers);
-    let plan = Plan::new(&pairs, &client.offers, &server.offers, params).unwrap();
-    let (topology, rails, params) = plan.for_end(Role::Target, &server).unwrap();
-    let mut opened = server.engine.open(&topology, &rails, &params, Role::Target);
-    let ends = opened.endpoints().into_iter().map(Result::ok).collect();
-    let traffic = opened.connect(ends).unwrap();
-    Party { traffic, slots: plan.slots().collect(), plan, role: Role::Target }
-}
 
 /// What the server says to a client that goes on for ever, and after how many seconds.
 async fn shown_out(params: Params, tells: bool) -> (String, u64) {
@@ -35,7 +21,7 @@ async fn shown_out(params: Params, tells: bool) -> (String, u64) {
         }
     });
     let (_stop, mut ended) = watch::channel(None);
-    let (party, since) = (party(params), Instant::now());
+    let (party, since) = (fake::party(params, Role::Target), Instant::now());
     let watching = Watching::new(&mut server, &party, Arc::new(|_: &str| {}));
     let said = watching.watch(&mut ended).await.unwrap_err().to_string();
     client.abort();

@@ -10,8 +10,9 @@ mod shares;
 mod together;
 
 pub use line::{
-    goodput_share, line_counted_gb_per_s, line_goodput_gb_per_s, line_goodput_of_messages_gb_per_s,
-    line_goodput_under_gb_per_s, line_of_messages_gb_per_s, line_raw_gb_per_s, with_path_mtu_of,
+    counted_per_payload, goodput_share, line_counted_gb_per_s, line_goodput_gb_per_s,
+    line_goodput_of_messages_gb_per_s, line_goodput_under_gb_per_s, line_of_messages_gb_per_s,
+    line_raw_gb_per_s, with_path_mtu_of,
 };
 pub use link::Link;
 pub use pcie::{
@@ -88,8 +89,24 @@ impl Ceilings {
     }
 }
 
+impl Ceilings {
+    /// The same as bounds on what the rail's port counts: payload and the headers of its packets.
+    #[must_use]
+    pub fn as_counted(&self, rail: &Rail) -> Self {
+        let per_payload = counted_per_payload(rail).unwrap_or(1.0);
+        let counted = |payload: Option<f64>| payload.map(|gb_per_s| gb_per_s * per_payload);
+        Self {
+            line_raw: self.line_raw,
+            line: counted(self.line),
+            pcie: counted(self.pcie),
+            read_window: counted(self.read_window),
+        }
+    }
+}
+
 /// What bounds a rail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Bound {
     /// The wire.
     Line,

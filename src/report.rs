@@ -2,8 +2,11 @@
 //!
 //! Made from a timeline by a pure function, so a live session and its recording give the same report.
 
+mod bounds;
 mod csv;
 mod explained;
+mod gids;
+mod held;
 mod host;
 mod legs;
 mod load;
@@ -24,8 +27,11 @@ mod total;
 #[cfg(test)]
 mod tests;
 
+pub use bounds::CeilingsRow;
 pub use csv::Csv;
 pub use explained::{Contents, Explained};
+pub use gids::{GidEntry, GidRow};
+pub use held::{Bytes, HeldAgainst};
 pub use host::{HostBlock, NodeRow};
 pub use load::{LatencyRow, LoadBlock, ThreadRow};
 pub use md::Ticket;
@@ -37,7 +43,7 @@ pub use picture::picture;
 pub use probe_md::ProbeMarkdown;
 pub(crate) use probe_text::rail as rail_text;
 pub use probe_text::{ProbeText, WideProbeText};
-pub use rails::{BondRow, CeilingsRow, GidEntry, GidRow, LegRow, PcieRow, RailRow};
+pub use rails::{BondRow, LegRow, PcieRow, RailRow};
 pub use total::Totals;
 
 pub(crate) use text::{word as severity_word, wrap};

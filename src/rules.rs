@@ -45,6 +45,7 @@ mod read_window;
 mod shared_port;
 mod shared_rail;
 mod slow;
+mod spread;
 mod subnets;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -115,8 +116,11 @@ pub const ALL: &[Rule] = &[
 /// Everything the rules find: worst first, causes before their effects, then by code and device.
 #[must_use]
 pub fn diagnose(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
-    let mut found: Vec<Finding> =
-        ALL.iter().flat_map(|rule| (rule.check)(topology, timeline, limits)).collect();
+    let others = ALL.iter().filter(|rule| rule.codes != slow::RULE.codes);
+    let mut found: Vec<Finding> = others.flat_map(|rule| (rule.check)(topology, timeline, limits)).collect();
+    // what is unexplained depends on what the others found
+    let unexplained = slow::unexplained(topology, timeline, limits, || found.clone());
+    found.extend(unexplained);
     first::sort(&mut found);
     found
 }

@@ -37,7 +37,7 @@ pub use legs_sought::LegsSought;
 pub use load::{Load, LoadOp, LoadOrigin, LoadTarget, Registered, Worker};
 pub use pcie::{Hop, LinkErrors, PciePath};
 pub use perf::{PERF_GROUPS, PerfFrame, PerfGroup};
-pub use process::{Process, ProcessSource, Rank};
+pub use process::{BoundThreads, Process, ProcessSource, Rank};
 pub use rail::{Interrupts, LinkLayer, Rail, Subnet};
 pub use session::{Session, Simulation};
 pub use topology::{DrawnBy, Gap, LostCard, RailId, Topology};

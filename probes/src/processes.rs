@@ -210,8 +210,7 @@ impl Watcher {
             threads::Threads::default()
         });
         let bytes_by_node = self.residency.read(root, pid, threads.started, threads.resident_bytes, now_ns);
-        // the environment of a process that is not ours is its owner's and root's, as its memory is
-        let rank = rank::read(root, pid).ok().flatten();
+        let rank = rank::read(root, pid);
         Some(Process {
             pid,
             rank,
@@ -219,6 +218,7 @@ impl Watcher {
             queue_pairs: None,
             source: ProcessSource::QueuePairs,
             cpus_allowed: threads.cpus_allowed,
+            bound_threads: threads.bound,
             mems_allowed: threads.mems_allowed,
             last_cpus: threads.last_cpus,
             large_mapping_bytes_by_node: bytes_by_node.map_err(&mut gap).ok(),

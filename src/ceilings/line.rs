@@ -31,27 +31,39 @@ pub fn goodput_share(path_mtu: u32, overhead_bytes: u32) -> f64 {
 /// Payload the wire can carry, GB/s; `None` when rate, path MTU or link layer is unknown.
 #[must_use]
 pub fn line_goodput_gb_per_s(rail: &Rail) -> Option<f64> {
-    let overhead = match rail.link_layer? {
+    super::possible(line_raw_gb_per_s(rail)? * goodput_share(rail.path_mtu?, overhead_bytes(rail)?))
+}
+
+/// Bytes of the wire that a packet takes beside its payload; `None` without a known link layer.
+fn overhead_bytes(rail: &Rail) -> Option<u32> {
+    Some(match rail.link_layer? {
         LinkLayer::InfiniBand => INFINIBAND + TRANSPORT,
         LinkLayer::Ethernet => ETHERNET + TRANSPORT + network_header(rail),
-    };
-    super::possible(line_raw_gb_per_s(rail)? * goodput_share(rail.path_mtu?, overhead))
+    })
+}
+
+/// Bytes of a packet that its port does not count: on Ethernet preamble, gap and check sequence, on `InfiniBand` the VCRC.
+///
+/// Source: IBTA 1.4, 16.1.3.5, `PortRcvData`: octets between the start delimiter and the VCRC; on Ethernet the octets of
+/// `received_ib_unicast` of mlx5 likewise begin with the Ethernet header.
+fn uncounted_bytes(layer: LinkLayer) -> u32 {
+    if layer == LinkLayer::InfiniBand { 2 } else { 20 + 4 }
+}
+
+/// What a port counts for each byte of payload, in long messages: headers that belong to a packet are in it. `None` when path
+/// MTU or link layer is unknown.
+#[must_use]
+pub fn counted_per_payload(rail: &Rail) -> Option<f64> {
+    let counted = overhead_bytes(rail)?.saturating_sub(uncounted_bytes(rail.link_layer?));
+    let mtu = rail.path_mtu.filter(|mtu| *mtu > 0)?;
+    Some(1.0 + f64::from(counted) / f64::from(mtu))
 }
 
 /// What a port counts of a wire full of long messages, GB/s: payload with the headers that belong to a packet, without the
 /// preamble and gap and check sequence around it. `None` as in [`line_goodput_gb_per_s`].
-///
-/// Source: IBTA 1.4, 16.1.3.5, `PortRcvData`: octets between the start delimiter and the VCRC; on Ethernet the octets of
-/// `received_ib_unicast` of mlx5 likewise begin with the Ethernet header.
 #[must_use]
 pub fn line_counted_gb_per_s(rail: &Rail) -> Option<f64> {
-    const PREAMBLE_GAP_AND_FCS: f64 = 20.0 + 4.0;
-    const VCRC: f64 = 2.0;
-    let (raw, goodput, mtu) =
-        (line_raw_gb_per_s(rail)?, line_goodput_gb_per_s(rail)?, f64::from(rail.path_mtu?));
-    let uncounted = if rail.link_layer? == LinkLayer::InfiniBand { VCRC } else { PREAMBLE_GAP_AND_FCS };
-    let packet = mtu * raw / goodput;
-    Some(raw * (packet - uncounted) / packet)
+    Some(line_goodput_gb_per_s(rail)? * counted_per_payload(rail)?)
 }
 
 /// Payload the wire can carry in messages of this size, GB/s: below the path MTU each has a packet of its own, and more
@@ -111,7 +123,7 @@ fn is_ipv6(address: Ipv6Addr) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{line_goodput_gb_per_s, line_goodput_of_messages_gb_per_s};
+    use super::{counted_per_payload, line_goodput_gb_per_s, line_goodput_of_messages_gb_per_s};
     use probes::model::{LinkLayer, Rail};
 
     #[test]
@@ -143,6 +155,16 @@ mod tests {
         assert_eq!(rates, [None; 3]);
         assert_eq!([goodput(0.0, 4096), goodput(400.0, 0)], [None; 2]);
         assert!(goodput(400.0, u32::MAX).is_some());
+    }
+
+    #[test]
+    fn a_port_counts_the_headers_of_a_packet_and_not_what_is_around_it() {
+        let rail = |layer, mtu| Rail { link_layer: Some(layer), path_mtu: Some(mtu), ..Rail::default() };
+        let of = |layer, mtu| (counted_per_payload(&rail(layer, mtu)).unwrap() * 1e4).round() / 1e4;
+        // 14 + 20 + 8 + 12 + 4 of RoCE v2 over IPv4; 8 + 12 + 4 of InfiniBand
+        assert_eq!((of(LinkLayer::Ethernet, 4096), of(LinkLayer::Ethernet, 1024)), (1.0142, 1.0566));
+        assert_eq!(of(LinkLayer::InfiniBand, 4096), 1.0059);
+        assert_eq!(counted_per_payload(&Rail::default()), None);
     }
 
     #[test]

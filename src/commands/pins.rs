@@ -105,6 +105,7 @@ fn without_rail(root: &Root, pid: u32) -> Process {
         queue_pairs: None,
         source: ProcessSource::OpenFile,
         cpus_allowed: None,
+        bound_threads: Vec::new(),
         mems_allowed: None,
         last_cpus: Vec::new(),
         large_mapping_bytes_by_node: None,

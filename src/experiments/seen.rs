@@ -70,10 +70,7 @@ impl Seen {
             let of_rail = to.workers.iter().filter(|worker| worker.rail == Some(id));
             let round_trip_ns = of_rail.filter_map(|worker| worker.round_trip_ns).min()?;
             // another rail of the same load may have agreed to fewer READs
-            let agreed = load.workers.iter().filter(|worker| worker.device == *device);
-            let agreed = agreed.filter_map(|worker| worker.read_depth).min().or(load.read_depth)?;
-            let depth = agreed.min(load.depth.unwrap_or(u32::MAX));
-            read_window_gb_per_s(load.qps?, depth, load.size_bytes?, round_trip_ns)
+            read_window_gb_per_s(load.qps?, load.reads_under_way_on(device)?, load.size_bytes?, round_trip_ns)
         };
         let rails = point.rails.into_iter().map(|rail| RailSeen {
             legs_gb_per_s: legs(topology, &rail.device, from, to, op),

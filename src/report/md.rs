@@ -147,7 +147,7 @@ fn rates(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
     let load = format!("{} GB/s", table::load_heading(report).trim());
     let mut headings = vec!["rail", "received GB/s", "sent GB/s"];
     headings.extend(with_load.then_some(load.as_str()));
-    headings.extend(["could do GB/s", "%"]);
+    headings.extend([table::could_heading(report), "%"]);
     row(f, "\n", &headings)?;
     rule(f, headings.len())?;
     let caveat = table::caveat(report);
@@ -162,7 +162,7 @@ fn rates(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
                 received,
                 sent,
                 format!("{}{mark}", rate(rail.load_gb_per_s)),
-                table::ceiling(rail),
+                table::ceiling(rail, report),
                 table::share(rail, report),
             ],
         )?;

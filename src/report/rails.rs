@@ -1,14 +1,11 @@
 //! The rows of the rails.
 
-use super::LatencyRow;
 use super::number::known;
-use crate::ceilings::{self, Ceilings};
+use super::{CeilingsRow, GidEntry, GidRow, HeldAgainst, LatencyRow};
+use crate::ceilings;
 use crate::timeline::{HostTimeline, LegSums, RailSums};
-use probes::model::{
-    Bond, CpuSet, Gid, GidType, Hop, Interrupts, Lag, LinkErrors, LinkLayer, PciePath, Rail, RailId,
-};
+use probes::model::{Bond, CpuSet, Hop, Interrupts, Lag, LinkErrors, LinkLayer, PciePath, Rail, RailId};
 use serde::Serialize;
-use std::net::Ipv6Addr;
 
 /// One rail: what it is, what it moved, what it could move.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -83,34 +80,8 @@ pub struct RailRow {
     pub round_trip_us: Option<f64>,
     /// What it could do.
     pub ceilings_gb_per_s: CeilingsRow,
-}
-
-/// A GID that a queue pair should use.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct GidRow {
-    /// Position in the table.
-    pub index: u32,
-    /// `RoCE v2` or `IB/RoCE v1`.
-    #[serde(rename = "type")]
-    pub kind: Option<GidType>,
-    /// Address; IPv4 in its usual form.
-    pub address: Option<String>,
-    /// Why this one.
-    pub reason: String,
-}
-
-/// An entry of the GID table.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct GidEntry {
-    /// Position in the table.
-    pub index: u32,
-    /// `RoCE v2` or `IB/RoCE v1`.
-    #[serde(rename = "type")]
-    pub kind: Option<GidType>,
-    /// Address; IPv4 in its usual form.
-    pub address: String,
-    /// Netdev the entry belongs to.
-    pub netdev: Option<String>,
+    /// What it moved beside what it could: the same bytes, and the limits of the same time; null without a rate or a ceiling.
+    pub held_against: Option<HeldAgainst>,
 }
 
 /// PCIe path in short.
@@ -188,42 +159,6 @@ pub struct LegRow {
     pub tx_gb_per_s: Option<f64>,
 }
 
-/// Upper bounds of one rail in one direction.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct CeilingsRow {
-    /// The wire.
-    pub line_raw: Option<f64>,
-    /// Payload over the wire.
-    pub line: Option<f64>,
-    /// Payload over the slowest PCIe hop.
-    pub pcie: Option<f64>,
-    /// READ window over the measured round trip.
-    pub read_window: Option<f64>,
-    /// Payload while every rail moves all it can: its fair share of the wires and PCIe links that rails share.
-    pub together: Option<f64>,
-}
-
-impl CeilingsRow {
-    pub(super) fn of(ceilings: &Ceilings) -> Self {
-        Self {
-            line_raw: known(ceilings.line_raw),
-            line: known(ceilings.line),
-            pcie: known(ceilings.pcie),
-            read_window: known(ceilings.read_window),
-            together: None,
-        }
-    }
-
-    /// The lowest payload bound, and the name of its key.
-    #[must_use]
-    pub fn lowest(&self) -> Option<(f64, &'static str)> {
-        [(self.line.or(self.line_raw), "line"), (self.pcie, "pcie"), (self.read_window, "read window")]
-            .into_iter()
-            .filter_map(|(bound, name)| Some((bound?, name)))
-            .reduce(|low, next| if next.0 < low.0 { next } else { low })
-    }
-}
-
 impl RailRow {
     /// What is left for this rail while all move.
     pub(super) fn shares(mut self, together_gb_per_s: Option<f64>) -> Self {
@@ -236,6 +171,7 @@ impl RailRow {
         let sums = timeline.sums().rails.get(id.0).unwrap_or(&none);
         let rail = &timeline.last_seen(id, rail);
         let ceilings = timeline.ceilings(id, rail);
+        let line_counted = ceilings::line_counted_gb_per_s(rail);
         Self {
             device: rail.device.clone(),
             port: rail.port,
@@ -271,33 +207,13 @@ impl RailRow {
             load_gb_per_s: known(timeline.load_gb_per_s(id)),
             latency_us: (!sums.latency.is_empty()).then(|| LatencyRow::of(&sums.latency)),
             round_trip_us: known(timeline.round_trip_ns(id).map(|ns| ns as f64 / 1e3)),
-            ceilings_gb_per_s: CeilingsRow::of(&ceilings),
+            ceilings_gb_per_s: CeilingsRow {
+                line_counted: known(line_counted),
+                ..CeilingsRow::of(&ceilings)
+            },
+            held_against: HeldAgainst::of(id, rail, sums, timeline),
         }
     }
-}
-
-impl GidRow {
-    fn of(rail: &Rail) -> Option<Self> {
-        let choice = rail.gid.as_ref()?;
-        let entry = rail.gids.iter().find(|gid| gid.index == choice.index);
-        Some(Self {
-            index: choice.index,
-            kind: entry.and_then(|gid| gid.kind),
-            address: entry.map(|gid| address(gid.address)),
-            reason: choice.reason.clone(),
-        })
-    }
-}
-
-impl GidEntry {
-    fn of(gid: &Gid) -> Self {
-        Self { index: gid.index, kind: gid.kind, address: address(gid.address), netdev: gid.netdev.clone() }
-    }
-}
-
-/// `10.0.0.1` for `::ffff:10.0.0.1`.
-pub(crate) fn address(gid: Ipv6Addr) -> String {
-    gid.to_ipv4_mapped().map_or_else(|| gid.to_string(), |v4| v4.to_string())
 }
 
 /// Name of a card, where its ids are known.

@@ -3,6 +3,7 @@
 mod flows;
 
 use super::means::{OVER, held, in_direction, latest_load};
+use super::spread;
 use super::wording::{list, rate, rounded, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings;
@@ -60,10 +61,14 @@ fn imbalance(id: RailId, rail: &Rail, bond: &Bond, timeline: &Timeline, limits: 
     }
     let load = latest_load(timeline).filter(|load| load.drives(&rail.device));
     let line_gb_per_s = ceilings::line_raw_gb_per_s(rail);
-    let moving_gb_per_s = match line_gb_per_s {
-        Some(line) => limits.moving_share * line,
-        // legs whose speed nothing tells: what our own load moved is no trickle
-        None => timeline.local().load_gb_per_s(id).filter(|rate| load.is_some() && *rate > 0.0)? / 2.0,
+    let window = timeline.local().ceilings(id, rail).read_window;
+    let moving_gb_per_s = if let Some(line) = line_gb_per_s {
+        limits.moving_share * line
+    } else {
+        // legs whose speed nothing tells: what our own load moved is no trickle, unless its READ window lets through far more
+        let least = window.map_or(0.0, |window| limits.moving_share * window);
+        let ours = timeline.local().load_gb_per_s(id).filter(|rate| load.is_some() && *rate > 0.0)?;
+        Some(ours).filter(|rate| *rate >= least)? / 2.0
     };
     if load.is_some_and(|load| load.leg.is_some()) {
         // one leg is what was asked for
@@ -76,16 +81,19 @@ fn imbalance(id: RailId, rail: &Rail, bond: &Bond, timeline: &Timeline, limits: 
         (enough && held(timeline.session(), limits, &moved.total)).then_some(moved)
     };
     let processes = timeline.local().processes().unwrap_or_default();
+    let queue_pairs = spread::queue_pairs(load, rail, processes);
     let now = moved(&last_minute(timeline.local(), id, bond.legs.len(), moving_gb_per_s));
     let sought = load.and_then(|load| load.legs_sought.iter().find(|sought| sought.device == rail.device));
-    if let Some(found) =
-        now.as_ref().and_then(|now| now.judge(rail, bond, line_gb_per_s, moving_gb_per_s, limits))
+    if let Some(now) = &now
+        && let Some(found) = now.judge(rail, bond, line_gb_per_s, moving_gb_per_s, limits)
     {
+        let found = found.advise(spread::advice(bond, now.op, queue_pairs));
         return Some(flows::with_flows(with_tries(found, sought), rail, processes));
     }
     let earlier = moved(&timeline.local().sums().rails.get(id.0)?.legs)?;
     let mut found = earlier.judge(rail, bond, line_gb_per_s, moving_gb_per_s, limits)?;
     found.message.push_str(if now.is_none() { ", over the whole session" } else { OVER });
+    found.advice = spread::advice(bond, earlier.op, queue_pairs);
     Some(flows::with_flows(with_tries(found, sought), rail, processes))
 }
 
@@ -167,8 +175,7 @@ impl Moved {
                 .with("line_counted_gb_per_s", ceilings::line_counted_gb_per_s(rail).map(rounded))
                 .with("moving_limit_gb_per_s", rounded(moving_gb_per_s))
                 .with("direction", direction)
-                .with("lag_port_select", bond.lag_port_select.clone())
-                .advise(advice(bond, self.op)),
+                .with("lag_port_select", bond.lag_port_select.clone()),
         )
     }
 }
@@ -201,21 +208,6 @@ fn last_minute(timeline: &HostTimeline, id: RailId, legs: usize, moving_gb_per_s
 fn busier(legs: &[LegSums]) -> LoadOp {
     let bytes = |of: fn(&LegSums) -> f64| legs.iter().map(of).sum::<f64>();
     if bytes(|leg| leg.tx.bytes) > bytes(|leg| leg.rx.bytes) { LoadOp::Write } else { LoadOp::Read }
-}
-
-/// Which leg receives is the switch's choice; which leg sends is this card's.
-fn advice(bond: &Bond, op: LoadOp) -> String {
-    let many = "use at least 4 queue pairs a leg, with different UDP source ports, and spread each batch over all of them";
-    match (op, bond.lag_port_select.as_deref()) {
-        (LoadOp::Read, _) => format!(
-            "{many}; the receiving leg is chosen by the sender's leg and the switch: have it hash layer 3+4 \
-             (UDP source port), and look at the same bond on the peer"
-        ),
-        (LoadOp::Write, Some("queue_affinity")) => {
-            format!("{many}; or set each queue pair's leg (LAG port affinity, mlx5dv_modify_qp_lag_port)")
-        }
-        (LoadOp::Write, _) => format!("{many}, since the card hashes them to a leg"),
-    }
 }
 
 #[cfg(test)]

@@ -23,9 +23,8 @@ fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
         return found;
     }
     for ((id, rail), sums) in topology.rails_with_id().zip(&local.sums().rails) {
-        found.extend(not_available(id, rail, local, sums));
-        found.extend(saturated(id, rail, local));
-        found.extend(reset(rail, sums));
+        let of_rail = [not_available(id, rail, local, sums), saturated(id, rail, local), reset(rail, sums)];
+        found.extend(of_rail.into_iter().flatten().map(|found| found.of_port(rail, &topology.rails)));
     }
     found
 }

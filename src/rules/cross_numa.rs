@@ -5,6 +5,7 @@
 //! buffers were put, or where its large mappings lie; without such evidence nothing is said.
 
 mod advice;
+mod threads;
 pub(super) mod users;
 
 use super::means::latest_load;
@@ -32,6 +33,7 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
                     Case::of(topology, user, node, rails, limits)
                 })
                 .map(|case| case.finding(limits))
+                .chain(threads::far(topology, user))
         })
         .collect()
 }
@@ -98,18 +100,12 @@ impl<'a> Case<'a> {
         self.cpu_nodes.iter().chain(memory).copied().collect()
     }
 
-    /// Same socket is mild; where sockets are unknown, a distance below 20 is one (ACPI 6.4, 5.2.17:
-    /// 10 is local; firmware gives nodes of one socket 11 to 16 and other sockets 20 or more).
     fn same_socket(&self) -> bool {
-        let socket = |node: u32| self.topology.node(node).and_then(|n| n.socket);
-        self.far_nodes().into_iter().all(|far| match (socket(far), socket(self.node)) {
-            (Some(far), Some(near)) => far == near,
-            _ => self.topology.distance(far, self.node).is_some_and(|distance| distance < 20),
-        })
+        same_socket(self.topology, &self.far_nodes(), self.node)
     }
 
     fn distance(&self) -> Option<u32> {
-        self.far_nodes().into_iter().filter_map(|far| self.topology.distance(far, self.node)).max()
+        distance(self.topology, &self.far_nodes(), self.node)
     }
 
     fn finding(&self, limits: &Limits) -> Finding {
@@ -174,6 +170,21 @@ impl<'a> Case<'a> {
             list(whereabouts),
         )
     }
+}
+
+/// Same socket is mild; where sockets are unknown, a distance below 20 is one (ACPI 6.4, 5.2.17: 10 is local; firmware gives
+/// nodes of one socket 11 to 16 and other sockets 20 or more).
+fn same_socket(topology: &Topology, far: &BTreeSet<u32>, node: u32) -> bool {
+    let socket = |node: u32| topology.node(node).and_then(|n| n.socket);
+    far.iter().all(|far| match (socket(*far), socket(node)) {
+        (Some(far), Some(near)) => far == near,
+        _ => topology.distance(*far, node).is_some_and(|distance| distance < 20),
+    })
+}
+
+/// The largest distance from these nodes; `None` where none is known.
+fn distance(topology: &Topology, far: &BTreeSet<u32>, node: u32) -> Option<u32> {
+    far.iter().filter_map(|far| topology.distance(*far, node)).max()
 }
 
 /// Nodes of the user's CPUs, if none of them is `node`'s; empty where one is, or where that is unknown.

@@ -17,7 +17,7 @@ use super::growth::{Grown, Growth};
 use super::means::{self, OVER, Over};
 use super::wording::{list, one_in};
 use super::{Finding, Limits, Rule, Severity};
-use crate::timeline::{Event, HostTimeline, Timeline};
+use crate::timeline::{HostTimeline, Timeline};
 use probes::model::{Rail, RailId, Topology};
 use serde_json::{Map, Value};
 
@@ -137,7 +137,8 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
         // what is lost with a link is told by the finding on the link, where there is one
         let growth = if tells_of_its_link(rail, local) { growth.without_link_changes() } else { growth };
         let packets = |over| packets(id, rail, timeline, &growth, over);
-        found.extend(TROUBLES.iter().filter_map(|trouble| trouble.judge(rail, &growth, limits, packets)));
+        let troubles = TROUBLES.iter().filter_map(|trouble| trouble.judge(rail, &growth, limits, packets));
+        found.extend(troubles.map(|found| found.of_port(rail, &topology.rails)));
     }
     found
 }
@@ -160,8 +161,7 @@ fn packets(id: RailId, rail: &Rail, timeline: &Timeline, growth: &Growth<'_>, ov
 
 /// Whether the link of this rail, or a leg of its bond, was seen to go down: `link-down`, `bond-leg-down` or `flap` says so.
 fn tells_of_its_link(rail: &Rail, local: &HostTimeline) -> bool {
-    let went_down = |event: &Event| matches!(event.what.as_str(), "link-down" | "leg-down");
-    local.sums().events.iter().any(|event| event.device == rail.device && went_down(event))
+    local.sums().events.iter().any(|event| event.is_of(rail) && event.is_link_loss())
 }
 
 /// More names than this make a message unreadable; the evidence has them all.

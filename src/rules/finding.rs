@@ -1,5 +1,7 @@
 //! A finding: what is wrong, or worth knowing, with its evidence and what to do.
 
+use super::wording::called;
+use probes::model::Rail;
 use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -57,6 +59,18 @@ impl Finding {
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.evidence.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// Says which port of its device it is about, where the device has several: its message begins with the device's name.
+    #[must_use]
+    pub(super) fn of_port(mut self, rail: &Rail, all: &[Rail]) -> Self {
+        let called = called(rail, all);
+        if let Some(rest) = self.message.strip_prefix(&rail.device)
+            && called != rail.device
+        {
+            self.message = format!("{called}{rest}");
+        }
         self
     }
 

@@ -4,7 +4,7 @@
 //! InfiniBand always has index 0. Source: InfiniBand Architecture Specification, annexes A16 (RoCE) and A17
 //! (RoCE v2); Documentation/ABI/stable/sysfs-class-infiniband, `gids`, `gid_attrs`.
 
-use super::wording::{list, verb};
+use super::wording::{called, devices, list, ports, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
 use probes::model::{Gid, GidType, LinkLayer, Rail, Topology};
@@ -20,7 +20,8 @@ fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
         .filter(|(id, rail)| timeline.local().last_state(*id, rail) == Some("ACTIVE") && speaks_roce(rail))
         .map(|(_, rail)| rail)
         .collect();
-    [none(&rails), link_local(&rails), index_differs(&rails)].into_iter().flatten().collect()
+    let all = &topology.rails;
+    [none(&rails, all), link_local(&rails, all), index_differs(&rails, all)].into_iter().flatten().collect()
 }
 
 /// Drivers of iWARP and of protocols of their own, for ports whose node type is not told.
@@ -33,23 +34,17 @@ pub(super) fn speaks_roce(rail: &Rail) -> bool {
         && rail.driver.as_deref().is_none_or(|driver| !NO_ROCE.contains(&driver))
 }
 
-fn names(rails: &[&Rail]) -> Vec<String> {
-    let mut names: Vec<String> = rails.iter().map(|rail| rail.device.clone()).collect();
-    names.dedup();
-    names
-}
-
 /// The GID table was read and holds no address at all.
-fn none(rails: &[&Rail]) -> Option<Finding> {
+fn none(rails: &[&Rail], all: &[Rail]) -> Option<Finding> {
     let empty: Vec<&Rail> =
         rails.iter().copied().filter(|rail| rail.gid_table_read && rail.gids.is_empty()).collect();
     let first = empty.first()?;
     let message = format!(
         "{}: ACTIVE, Ethernet, and no usable GID in this network namespace: no RoCE queue pair can be connected",
-        list(names(&empty)),
+        ports(empty.iter().copied(), all),
     );
     let netdevs: Map<String, Value> =
-        empty.iter().map(|rail| (rail.device.clone(), rail.netdev.clone().into())).collect();
+        empty.iter().map(|rail| (called(rail, all), rail.netdev.clone().into())).collect();
     let advice = match &first.netdev {
         Some(netdev) => format!(
             "the port is fine, its netdev has no address: `ip link set dev {netdev} up; ip addr add \
@@ -61,7 +56,7 @@ fn none(rails: &[&Rail]) -> Option<Finding> {
             .to_owned(),
     };
     Some(
-        Finding::new("gid-none", Severity::Error, names(&empty), message)
+        Finding::new("gid-none", Severity::Error, devices(empty), message)
             .with("gids", 0)
             .with("netdevs", netdevs)
             .advise(advice),
@@ -69,7 +64,7 @@ fn none(rails: &[&Rail]) -> Option<Finding> {
 }
 
 /// All version 2 entries are confined to one link (`fe80::/10`, 169.254.0.0/16).
-fn link_local(rails: &[&Rail]) -> Option<Finding> {
+fn link_local(rails: &[&Rail], all: &[Rail]) -> Option<Finding> {
     let confined: Vec<&Rail> = rails
         .iter()
         .copied()
@@ -83,15 +78,15 @@ fn link_local(rails: &[&Rail]) -> Option<Finding> {
     let message = format!(
         "{}: only link-local RoCE v2 GIDs (fe80::/10 or 169.254.0.0/16): {} only peers on the same link, and \
          most programs pass these entries over",
-        list(names(&confined)),
+        ports(confined.iter().copied(), all),
         verb(confined.len(), "reaches", "reach"),
     );
     let indices: Map<String, Value> = confined
         .iter()
-        .map(|rail| (rail.device.clone(), rail.gid.as_ref().map(|choice| choice.index).into()))
+        .map(|rail| (called(rail, all), rail.gid.as_ref().map(|choice| choice.index).into()))
         .collect();
     Some(
-        Finding::new("gid-link-local", Severity::Warning, names(&confined), message)
+        Finding::new("gid-link-local", Severity::Warning, devices(confined.iter().copied()), message)
             .with("recommended_index", indices)
             .advise(format!(
                 "give the netdev a routable address: `ip addr add ADDRESS/PREFIX dev {netdev}`; a new RoCE v2 \
@@ -110,7 +105,7 @@ fn is_link_local(gid: &Gid) -> bool {
 /// The recommended index is not the same on all rails, or the commonest one is empty on a rail: a fixed index
 /// (`NCCL_IB_GID_INDEX`, `ib_read_bw -x`) then fails there. Software devices beside cards are left out, since
 /// their tables are filled otherwise.
-fn index_differs(rails: &[&Rail]) -> Option<Finding> {
+fn index_differs(rails: &[&Rail], all: &[Rail]) -> Option<Finding> {
     let software = |rail: &Rail| rail.driver.as_deref() == Some("rdma_rxe");
     let any_card = rails.iter().any(|rail| !software(rail));
     // a table that could not be read, or without versions, tells nothing
@@ -140,8 +135,8 @@ fn index_differs(rails: &[&Rail]) -> Option<Finding> {
     }
     let each = list(others.iter().map(|rail| {
         let best = match &rail.gid {
-            Some(choice) => format!("{} has {}", rail.device, choice.index),
-            None => format!("{} has none", rail.device),
+            Some(choice) => format!("{} has {}", called(rail, all), choice.index),
+            None => format!("{} has none", called(rail, all)),
         };
         let there = rail.gids.iter().find(|gid| gid.index == usual);
         let usual_there = match there {
@@ -162,10 +157,10 @@ fn index_differs(rails: &[&Rail]) -> Option<Finding> {
     };
     let indices: Map<String, Value> = rails
         .iter()
-        .map(|rail| (rail.device.clone(), rail.gid.as_ref().map(|choice| choice.index).into()))
+        .map(|rail| (called(rail, all), rail.gid.as_ref().map(|choice| choice.index).into()))
         .collect();
     Some(
-        Finding::new("gid-index-differs", Severity::Warning, names(&others), message)
+        Finding::new("gid-index-differs", Severity::Warning, devices(others), message)
             .with("recommended_index", indices)
             .with("commonest_index", (!tie).then_some(usual))
             .with("rails_with_it", most)

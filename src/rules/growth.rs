@@ -42,7 +42,7 @@ impl<'a> Growth<'a> {
                 }
             };
             add(&mut last_minute);
-            if !rates.growth.is_empty() && local.sums().link_changed(&rail.device, interval) {
+            if !rates.growth.is_empty() && local.sums().link_changed(rail, interval) {
                 add(&mut at_link_changes);
             }
         }

@@ -5,7 +5,8 @@
 //! `bond-leg-imbalance` judges them instead; where the PCIe path explains the rate, nothing is said.
 
 use super::beside::Beside;
-use super::means::{OVER, Over, UnderLoad, held, load_direction, under_load};
+use super::means::{OVER, Over, UnderLoad, held, latest_load, load_direction, under_load};
+use super::spread;
 use super::wording::{list, rate, rounded};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings;
@@ -77,6 +78,8 @@ fn judge(
             if now.is_some() { OVER } else { ", over the whole session" },
         ),
     };
+    let processes = timeline.local().processes().unwrap_or_default();
+    let queue_pairs = spread::queue_pairs(latest_load(timeline), rail, processes);
     let moves = if op == LoadOp::Read { "reads" } else { "writes" };
     let message = format!(
         "{} {moves} {} GB/s, {:.0} % of the {goodput:.1} GB/s that {} of {} could carry together (half-rate: \
@@ -97,12 +100,25 @@ fn judge(
             .with("limit_least_share", LEAST_SHARE)
             .with("limit_most_share", MOST_SHARE)
             .with("direction", if op == LoadOp::Read { "read" } else { "write" })
-            .advise(format!(
-                "make the legs' bytes readable (`ethtool -S {}` must show rx_vport_rdma_unicast_bytes), and load \
-                 again with at least 8 queue pairs with different UDP source ports",
-                bond.legs[0].netdev
-            )),
+            .with("queue_pairs", queue_pairs)
+            .advise(advice(rail, bond, op, queue_pairs)),
     )
+}
+
+fn advice(rail: &Rail, bond: &Bond, op: LoadOp, queue_pairs: Option<u32>) -> String {
+    let readable = format!(
+        "make the legs' bytes readable (`ethtool -S {}` must show rx_vport_rdma_unicast_bytes)",
+        bond.legs[0].netdev
+    );
+    let alone = if queue_pairs.is_some_and(|count| spread::is_enough(bond, count)) {
+        format!(
+            ", or load each leg alone (`railscope load PEER --rails {} --leg 1`, then `--leg 2`)",
+            rail.device
+        )
+    } else {
+        String::new()
+    };
+    format!("{readable}{alone}; {}", spread::advice(bond, op, queue_pairs))
 }
 
 /// Whether the bytes of every leg were read at any time: only then can `bond-leg-imbalance` judge them.
@@ -134,6 +150,17 @@ mod tests {
              (half-rate: 42 to 54 %): one leg may carry everything; their own bytes are not readable"
         );
         assert_eq!(found[0].evidence["share"], 0.512);
+    }
+
+    #[test]
+    fn a_load_with_queue_pairs_enough_is_told_to_look_at_their_legs() {
+        let advice = |qps| {
+            let load = Some(Load { qps: Some(qps), ..described(LoadOp::Read) });
+            at(bonded("mlx5_bond_3"), &Traffic { load, ..Traffic::loaded(&[25.1]) }).remove(0).advice
+        };
+        assert!(advice(2).contains("; use at least 4 queue pairs a leg (it has 2 for all)"), "{}", advice(2));
+        let many = advice(16);
+        assert!(!many.contains("at least") && many.contains("--rails mlx5_bond_3 --leg 1`"), "{many}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `no-sm`, `vf-no-guid`: InfiniBand ports that nobody has set up.
 
-use super::wording::{list, verb};
+use super::wording::{devices, ports, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
 use probes::model::{LinkLayer, Rail, Topology};
@@ -20,21 +20,15 @@ fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
             unset.push(rail);
         }
     }
-    [no_sm(&unset), vf_no_guid(&nameless)].into_iter().flatten().collect()
-}
-
-fn names(rails: &[&Rail]) -> Vec<String> {
-    let mut names: Vec<String> = rails.iter().map(|rail| rail.device.clone()).collect();
-    names.dedup();
-    names
+    [no_sm(&unset, &topology.rails), vf_no_guid(&nameless, &topology.rails)].into_iter().flatten().collect()
 }
 
 /// The link is up, and no subnet manager has given the port a LID and made it ACTIVE (IBTA 1.4, 14.3).
-fn no_sm(unset: &[&Rail]) -> Option<Finding> {
+fn no_sm(unset: &[&Rail], all: &[Rail]) -> Option<Finding> {
     let first = unset.first()?;
     let message = format!(
         "{}: the link is up and the port stays in INIT: no subnet manager has set it up, so it carries nothing",
-        list(names(unset)),
+        ports(unset.iter().copied(), all),
     );
     let omni_path = first.driver.as_deref() == Some("hfi1");
     let advice = if omni_path {
@@ -49,7 +43,7 @@ fn no_sm(unset: &[&Rail]) -> Option<Finding> {
         )
     };
     Some(
-        Finding::new("no-sm", Severity::Error, names(unset), message)
+        Finding::new("no-sm", Severity::Error, devices(unset.iter().copied()), message)
             .with("state", "INIT")
             .with("sm_lid", first.sm_lid)
             .advise(advice),
@@ -66,16 +60,16 @@ pub(super) fn lacks_guid(rail: &Rail) -> bool {
 /// The host must give a virtual function its GUIDs; until then the subnet manager leaves its port down.
 ///
 /// Source: Documentation/ABI/testing/sysfs-class-infiniband for `sriov`; ip-link(8), `vf NUM node_guid`.
-fn vf_no_guid(nameless: &[&Rail]) -> Option<Finding> {
+fn vf_no_guid(nameless: &[&Rail], all: &[Rail]) -> Option<Finding> {
     let message = format!(
         "{}: InfiniBand virtual {} without a GUID: the subnet manager will not bring {} up",
-        list(names(nameless)),
+        ports(nameless.iter().copied(), all),
         verb(nameless.len(), "function", "functions"),
         verb(nameless.len(), "it", "them"),
     );
     let address = nameless.first()?.pcie.as_ref().map_or("ADDRESS", |path| path.address.as_str());
     Some(
-        Finding::new("vf-no-guid", Severity::Error, names(nameless), message)
+        Finding::new("vf-no-guid", Severity::Error, devices(nameless.iter().copied()), message)
             .with("node_guid_set", nameless[0].has_guid)
             .advise(format!(
                 "on the host: `ip link set dev IB_NETDEV vf N node_guid GUID` and the same with `port_guid` \

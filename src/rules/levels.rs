@@ -7,7 +7,7 @@
 //! `implausible`).
 
 use super::means::{Over, UnderLoad, counted, counted_since, held};
-use super::wording::{list, rate, rounded, span};
+use super::wording::{called, devices, ports, rate, rounded, span};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings;
 use crate::timeline::{Event, HostTimeline, LegSums, Timeline};
@@ -49,7 +49,7 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
         let Some(gb) = gb else { continue };
         let Some(raw) = ceilings::line_raw_gb_per_s(&rail) else { continue };
         if gb > ABOVE * raw {
-            found.extend(above(&rail, gb, raw));
+            found.extend(above(&rail, gb, raw).map(|found| found.of_port(&rail, &topology.rails)));
         } else if let Some((gb, line)) = of_the_wire(timeline, limits, id, &rail, gb)
             && gb >= limits.line_share * line
             && !has_a_leg_down(&rail)
@@ -60,14 +60,13 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
     // rails with the same wire together; a 200G port and a 400G one have little in common
     full.sort_by(|a, b| a.2.total_cmp(&b.2));
     let same = |a: &Full, b: &Full| format!("{:.1}", a.2) == format!("{:.1}", b.2);
-    found.extend(full.chunk_by(same).filter_map(|alike| at_the_wire(alike, limits)));
+    found.extend(full.chunk_by(same).filter_map(|alike| at_the_wire(alike, &topology.rails, limits)));
     found
 }
 
 /// When the rail's link, or a leg of its bond, changed last, seconds: what it did before is no matter of the wire it has now.
 fn changed_s(local: &HostTimeline, rail: &Rail) -> Option<f64> {
-    let changes = ["link-down", "link-up", "leg-down", "leg-up", "link-changed"];
-    let of_rail = |event: &&Event| event.device == rail.device && changes.contains(&event.what.as_str());
+    let of_rail = |event: &&Event| event.is_of(rail) && event.is_of_a_limit();
     local.sums().events.iter().filter(of_rail).map(|event| event.at_s).reduce(f64::max)
 }
 
@@ -114,20 +113,20 @@ fn above(rail: &Rail, gb: f64, raw: f64) -> Option<Finding> {
     )
 }
 
-fn at_the_wire(full: &[Full], limits: &Limits) -> Option<Finding> {
-    let names: Vec<&str> = full.iter().map(|(rail, ..)| rail.device.as_str()).collect();
+fn at_the_wire(full: &[Full], all: &[Rail], limits: &Limits) -> Option<Finding> {
+    let rails = || full.iter().map(|(rail, ..)| rail);
     let (_, slowest, line) = full.iter().min_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2)))?;
     let (share, limit) = (slowest / line * 100.0, limits.line_share * 100.0);
-    let each = if names.len() == 1 { "" } else { " each" };
+    let each = if full.len() == 1 { "" } else { " each" };
     let message = format!(
         "{}: at the wire: {} of {line:.1} GB/s{each}, {share:.0} % (from {limit:.0} %); only a faster port would do more",
-        list(names.iter().copied()),
+        ports(rails(), all),
         span(full.iter().map(|(_, gb, _)| *gb)),
     );
     let rates: Map<String, Value> =
-        full.iter().map(|(rail, gb, _)| (rail.device.clone(), rounded(*gb).into())).collect();
+        full.iter().map(|(rail, gb, _)| (called(rail, all), rounded(*gb).into())).collect();
     Some(
-        Finding::new("line-limit", Severity::Info, names, message)
+        Finding::new("line-limit", Severity::Info, devices(rails()), message)
             .with("rates_gb_per_s", rates)
             .with("line_gb_per_s", rounded(*line))
             .with("limit_share", limits.line_share)

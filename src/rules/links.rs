@@ -17,7 +17,7 @@ fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
     for (id, surveyed) in topology.rails_with_id() {
         let rail = local.last_seen(id, surveyed);
         found.extend(down(&rail));
-        found.extend(flap(id, &rail, local));
+        found.extend(flap(id, &rail, local).map(|found| found.of_port(&rail, &topology.rails)));
         found.extend(width(&rail));
     }
     found
@@ -66,9 +66,7 @@ fn flap(id: RailId, rail: &Rail, local: &HostTimeline) -> Option<Finding> {
         .sums()
         .events
         .iter()
-        .filter(|event| {
-            event.device == rail.device && matches!(event.what.as_str(), "link-down" | "leg-down")
-        })
+        .filter(|event| event.is_of(rail) && event.is_link_loss())
         .map(|event| event.at_s)
         .collect();
     let grown = Growth::of(id, rail, local).grown(Over::Session, |name| DOWNS.contains(&name));

@@ -1,7 +1,7 @@
 //! What rate rules judge: means over the last minute, or over the session where that shows too little.
 
 use super::Limits;
-use crate::timeline::{HostTimeline, LegSums, Quality, Sum, Timeline};
+use crate::timeline::{HostTimeline, Interval, LegSums, Quality, RailSums, Sum, Timeline};
 use probes::model::{Frame, Load, LoadOp, RailId, Session};
 use std::collections::BTreeSet;
 
@@ -40,26 +40,43 @@ impl UnderLoad {
                 load: sums.load,
                 counted: LegSums { rx: sums.loaded_rx, tx: sums.loaded_tx },
             }),
-            Over::Window => {
-                let mut means = Self::default();
-                for interval in timeline.intervals() {
-                    let Some(rates) = interval.rails.get(rail.0) else { continue };
-                    if rates.measured {
-                        means.load.add(rates.load_gb_per_s, interval.ns());
-                    }
-                    if rates.quality == Quality::Good && rates.under_load {
-                        means.counted.rx.add(rates.rx_gb_per_s, rates.counted_ns);
-                        means.counted.tx.add(rates.tx_gb_per_s, rates.counted_ns);
-                    }
-                }
-                means
-            }
+            Over::Window => InWindow::of(timeline, rail, |_| true).under_load,
         }
     }
 
     /// What the NIC counted in the load's direction.
     pub(super) fn counted_in(&self, op: LoadOp) -> Sum {
         in_direction(&self.counted, op)
+    }
+}
+
+/// Sums over intervals of the last minute.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct InWindow {
+    /// Of those under load.
+    pub under_load: UnderLoad,
+    /// What the NIC counted in good ones, whether or not a load covered them.
+    pub counted: LegSums,
+}
+
+impl InWindow {
+    /// Of one rail, over those that are wanted.
+    pub(super) fn of(timeline: &HostTimeline, rail: RailId, wanted: impl Fn(&Interval) -> bool) -> Self {
+        let mut sums = Self::default();
+        for interval in timeline.intervals().filter(|interval| wanted(interval)) {
+            let Some(rates) = interval.rails.get(rail.0) else { continue };
+            if rates.measured {
+                sums.under_load.load.add(rates.load_gb_per_s, interval.ns());
+            }
+            if rates.quality == Quality::Good {
+                let loaded = Some(&mut sums.under_load.counted).filter(|_| rates.under_load);
+                for legs in [Some(&mut sums.counted), loaded].into_iter().flatten() {
+                    legs.rx.add(rates.rx_gb_per_s, rates.counted_ns);
+                    legs.tx.add(rates.tx_gb_per_s, rates.counted_ns);
+                }
+            }
+        }
+        sums
     }
 }
 
@@ -109,17 +126,11 @@ pub(super) fn under_this_load(id: RailId, timeline: &Timeline, limits: &Limits, 
         .filter(|frame| frame.load.as_deref().is_some_and(|other| asks_alike(other, load)))
         .map(|frame| frame.at_ns)
         .collect();
-    let (mut ours, mut counted) = (Sum::default(), Sum::default());
-    for interval in local.intervals().filter(|interval| of_this.contains(&interval.to_ns)) {
-        let Some(rates) = interval.rails.get(id.0) else { continue };
-        if rates.measured {
-            ours.add(rates.load_gb_per_s, interval.ns());
-        }
-        if rates.quality == Quality::Good && rates.under_load {
-            counted.add(rates.in_direction(load.op), rates.counted_ns);
-        }
-    }
-    [ours, counted].iter().find(|sum| held(timeline.session(), limits, sum)).and_then(Sum::mean_gb_per_s)
+    let sums = InWindow::of(local, id, |interval| of_this.contains(&interval.to_ns)).under_load;
+    [sums.load, sums.counted_in(load.op)]
+        .iter()
+        .find(|sum| held(timeline.session(), limits, sum))
+        .and_then(Sum::mean_gb_per_s)
 }
 
 /// Whether two loads want as much of their rails.
@@ -139,36 +150,16 @@ fn asks_alike(a: &Load, b: &Load) -> bool {
 
 /// What the NIC counted in good intervals, whether or not a load covered them.
 pub(super) fn counted(timeline: &HostTimeline, id: RailId, over: Over) -> LegSums {
-    let mut sums = LegSums::default();
+    let of_session = |rail: &RailSums| LegSums { rx: rail.rx, tx: rail.tx };
     match over {
-        Over::Session => {
-            if let Some(rail) = timeline.sums().rails.get(id.0) {
-                (sums.rx, sums.tx) = (rail.rx, rail.tx);
-            }
-        }
-        Over::Window => {
-            for rates in timeline.intervals().filter_map(|interval| interval.rails.get(id.0)) {
-                if rates.quality == Quality::Good {
-                    sums.rx.add(rates.rx_gb_per_s, rates.counted_ns);
-                    sums.tx.add(rates.tx_gb_per_s, rates.counted_ns);
-                }
-            }
-        }
+        Over::Session => timeline.sums().rails.get(id.0).map(of_session).unwrap_or_default(),
+        Over::Window => InWindow::of(timeline, id, |_| true).counted,
     }
-    sums
 }
 
 /// The same of those intervals of the last minute that began at this second or later.
 pub(super) fn counted_since(timeline: &HostTimeline, id: RailId, since_s: f64) -> LegSums {
-    let mut sums = LegSums::default();
-    for interval in timeline.intervals().filter(|interval| interval.from_ns as f64 / 1e9 >= since_s) {
-        let rates = interval.rails.get(id.0).filter(|rates| rates.quality == Quality::Good);
-        if let Some(rates) = rates {
-            sums.rx.add(rates.rx_gb_per_s, rates.counted_ns);
-            sums.tx.add(rates.tx_gb_per_s, rates.counted_ns);
-        }
-    }
-    sums
+    InWindow::of(timeline, id, |interval| interval.from_ns as f64 / 1e9 >= since_s).counted
 }
 
 /// The load of the newest frame in the last minute that had one.
@@ -191,6 +182,6 @@ pub(super) fn load_direction(timeline: &Timeline) -> Option<LoadOp> {
     }
     let rails = &timeline.local().sums().rails;
     let loaded = rails.iter().any(|r| r.loaded_rx.count + r.loaded_tx.count + r.load.count > 0);
-    let bytes = |sum: fn(&crate::timeline::RailSums) -> Sum| rails.iter().map(|r| sum(r).bytes).sum::<f64>();
+    let bytes = |sum: fn(&RailSums) -> Sum| rails.iter().map(|r| sum(r).bytes).sum::<f64>();
     loaded.then(|| if bytes(|r| r.loaded_tx) > bytes(|r| r.loaded_rx) { LoadOp::Write } else { LoadOp::Read })
 }

@@ -4,7 +4,7 @@
 //! (`iboe_get_mtu` in `include/rdma/ib_addr.h`). Every packet pays 82 bytes on the wire (RoCE v2 over IPv4), so the
 //! goodput is MTU / (MTU + 82): 92.6 % at 1024, 98.0 % at 4096. On InfiniBand the subnet manager decides.
 
-use super::wording::{list, rounded, verb};
+use super::wording::{called, devices, list, ports, rounded, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings;
 use crate::timeline::Timeline;
@@ -26,11 +26,12 @@ fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
         .filter(|(id, rail)| timeline.local().last_state(*id, rail) == Some("ACTIVE"))
         .map(|(_, rail)| rail)
         .collect();
-    small(&active).into_iter().chain(differing(&active)).collect()
+    let all = &topology.rails;
+    small(&active, all).into_iter().chain(differing(&active, all)).collect()
 }
 
 /// Rails whose path MTU is below what their port can do, one finding a pair of path and netdev MTU.
-fn small(active: &[&Rail]) -> Vec<Finding> {
+fn small(active: &[&Rail], all: &[Rail]) -> Vec<Finding> {
     let mut alike: BTreeMap<(bool, u32, Option<u32>), Vec<&Rail>> = BTreeMap::new();
     for rail in active {
         let (Some(mtu), Some(max)) = (rail.path_mtu, rail.max_path_mtu) else { continue };
@@ -43,11 +44,15 @@ fn small(active: &[&Rail]) -> Vec<Finding> {
     }
     alike
         .into_iter()
-        .map(|((infiniband, mtu, netdev_mtu), rails)| too_small(infiniband, mtu, netdev_mtu, &rails))
+        .map(|((infiniband, mtu, netdev_mtu), rails)| too_small((infiniband, mtu, netdev_mtu), &rails, all))
         .collect()
 }
 
-fn too_small(infiniband: bool, mtu: u32, netdev_mtu: Option<u32>, rails: &[&Rail]) -> Finding {
+fn too_small(
+    (infiniband, mtu, netdev_mtu): (bool, u32, Option<u32>),
+    rails: &[&Rail],
+    all: &[Rail],
+) -> Finding {
     let goodput = |path_mtu: u32| {
         let rail = Rail { path_mtu: Some(path_mtu), line_gbit_per_s: Some(8.0), ..(*rails[0]).clone() };
         ceilings::line_goodput_gb_per_s(&rail)
@@ -60,11 +65,10 @@ fn too_small(infiniband: bool, mtu: u32, netdev_mtu: Option<u32>, rails: &[&Rail
         _ => "headers take more of the wire than they need".to_owned(),
     };
     let because = netdev_mtu.map_or(String::new(), |netdev| format!(" (netdev MTU {netdev})"));
-    let mut devices: Vec<&str> = rails.iter().map(|rail| rail.device.as_str()).collect();
-    devices.dedup();
+    let devices = devices(rails.iter().copied());
     let message = format!(
         "{}: path MTU {mtu}{because}, the port can do {LARGEST}: {cost}",
-        list(devices.iter().copied()),
+        ports(rails.iter().copied(), all),
     );
     let netdev = rails[0].netdev.as_deref().unwrap_or("NETDEV");
     let advice = match netdev_mtu {
@@ -97,7 +101,7 @@ fn too_small(infiniband: bool, mtu: u32, netdev_mtu: Option<u32>, rails: &[&Rail
 type Kind<'a> = (bool, Option<&'a str>, Option<bool>, Option<u64>);
 
 /// Rails of one kind (link layer, driver, virtual or not, line rate) with different path MTU.
-fn differing(active: &[&Rail]) -> Vec<Finding> {
+fn differing(active: &[&Rail], all: &[Rail]) -> Vec<Finding> {
     let mut kinds: BTreeMap<Kind<'_>, Vec<(&Rail, u32)>> = BTreeMap::new();
     for rail in active {
         let (Some(link_layer), Some(mtu)) = (rail.link_layer, rail.path_mtu) else { continue };
@@ -110,36 +114,38 @@ fn differing(active: &[&Rail]) -> Vec<Finding> {
         let kind = (link_layer == LinkLayer::InfiniBand, rail.driver.as_deref(), rail.is_vf, mbit_per_s);
         kinds.entry(kind).or_default().push((rail, mtu));
     }
-    kinds.values().filter_map(|rails| differ(rails)).collect()
+    kinds.values().filter_map(|rails| differ(rails, all)).collect()
 }
 
-fn differ(rails: &[(&Rail, u32)]) -> Option<Finding> {
-    let mut by_mtu: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
+fn differ(rails: &[(&Rail, u32)], all: &[Rail]) -> Option<Finding> {
+    let mut by_mtu: BTreeMap<u32, Vec<&Rail>> = BTreeMap::new();
     for (rail, mtu) in rails {
-        by_mtu.entry(*mtu).or_default().push(&rail.device);
+        by_mtu.entry(*mtu).or_default().push(rail);
     }
     if by_mtu.len() < 2 {
         return None;
     }
     // of equally common ones the largest is the usual one
     let usual = *by_mtu.iter().max_by_key(|(_, rails)| rails.len())?.0;
-    let odd: Vec<&str> = by_mtu
+    let odd: Vec<&Rail> = by_mtu
         .iter()
         .filter(|(mtu, _)| **mtu != usual)
         .flat_map(|(_, rails)| rails.iter().copied())
         .collect();
     let each = list(by_mtu.iter().filter(|(mtu, _)| **mtu != usual).map(|(mtu, rails)| {
-        format!("{} {} {mtu}", list(rails.iter().copied()), verb(rails.len(), "has", "have"))
+        format!("{} {} {mtu}", ports(rails.iter().copied(), all), verb(rails.len(), "has", "have"))
     }));
     let message = format!(
-        "path MTU differs between rails of one kind: {each}, the other {} {} {usual}",
-        by_mtu[&usual].len(),
+        "path MTU differs between rails of one kind: {each}, {} {} {usual}",
+        match by_mtu[&usual].as_slice() {
+            [one] => called(one, all),
+            several => format!("the other {}", several.len()),
+        },
         verb(by_mtu[&usual].len(), "has", "have"),
     );
     let mtus: Map<String, Value> =
-        rails.iter().map(|(rail, mtu)| (rail.device.clone(), (*mtu).into())).collect();
-    let netdev = rails.iter().find(|(rail, _)| rail.device == odd[0])?.0.netdev.as_deref();
-    let advice = match netdev {
+        rails.iter().map(|(rail, mtu)| (called(rail, all), (*mtu).into())).collect();
+    let advice = match odd.first()?.netdev.as_deref() {
         Some(netdev) if rails[0].0.link_layer == Some(LinkLayer::Ethernet) => format!(
             "set the same MTU on every rail's netdev and its switch port: `ip link show {netdev}`, `ip link set dev \
              {netdev} mtu {NETDEV_MTU}`"
@@ -148,7 +154,7 @@ fn differ(rails: &[(&Rail, u32)]) -> Option<Finding> {
             .to_owned(),
     };
     Some(
-        Finding::new("mtu-differs", Severity::Warning, odd, message)
+        Finding::new("mtu-differs", Severity::Warning, devices(odd), message)
             .with("path_mtu_bytes", mtus)
             .with("commonest_path_mtu_bytes", usual)
             .advise(advice),
@@ -221,6 +227,21 @@ mod tests {
         // one of each: the smaller one is the odd one
         let pair = findings(vec![at("mlx5_0", 1024, 1500), at("mlx5_1", 4096, 4200)]);
         assert_eq!(named(&pair)[1], "mtu-differs mlx5_0");
+    }
+
+    #[test]
+    fn of_a_card_with_two_ports_the_odd_one_is_named_with_its_own_netdev() {
+        let first = Rail { netdev: Some("eth0".into()), ..at("mlx4_0", 4096, 4200) };
+        let second = Rail { port: 2, netdev: Some("eth1".into()), ..at("mlx4_0", 1024, 1500) };
+        let found = findings(vec![first, second]);
+        assert_eq!(named(&found), ["mtu mlx4_0", "mtu-differs mlx4_0"]);
+        assert!(found[0].message.starts_with("mlx4_0 port 2: path MTU 1024"), "{}", found[0].message);
+        assert_eq!(
+            found[1].message,
+            "path MTU differs between rails of one kind: mlx4_0 port 2 has 1024, mlx4_0 port 1 has 4096"
+        );
+        assert!(found[1].advice.contains("`ip link set dev eth1 mtu 4200`"), "{}", found[1].advice);
+        assert_eq!(found[1].evidence["path_mtu_bytes"]["mlx4_0 port 2"], 1024);
     }
 
     #[test]

@@ -44,6 +44,14 @@ fn judge(topology: &Topology, user: &User) -> Option<Finding> {
     if far.is_empty() || may.is_disjoint(&near) {
         return None;
     }
+    // threads that are bound one by one are near or far, and the far ones are named
+    let stays = |cpus: &CpuSet| {
+        let nodes: BTreeSet<u32> = cpus.iter().filter_map(|cpu| topology.node_of_cpu(cpu)).collect();
+        nodes.is_subset(&near) || nodes.is_disjoint(&near)
+    };
+    if !user.bound.is_empty() && user.bound.iter().all(|threads| stays(&threads.cpus)) {
+        return None;
+    }
     let devices: Vec<&str> = rails().map(|rail| rail.device.as_str()).collect();
     let near: Vec<u32> = near.into_iter().collect();
     let message = format!(

@@ -24,9 +24,9 @@ fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
 }
 
 /// Rails with a healthy path below their wire's rate, those with the same numbers together.
-fn limited(rails: &[Rail]) -> Vec<Finding> {
+fn limited(all: &[Rail]) -> Vec<Finding> {
     let mut alike: BTreeMap<String, Vec<(&Rail, f64, f64)>> = BTreeMap::new();
-    for rail in rails {
+    for rail in all {
         let Some(path) = rail.pcie.as_ref().filter(|path| pcie::is_healthy(path)) else { continue };
         let ceilings = Ceilings::of(rail);
         let (Some(carries), Some(line)) = (ceilings.pcie, ceilings.line.or(ceilings.line_raw)) else {
@@ -50,7 +50,7 @@ fn limited(rails: &[Rail]) -> Vec<Finding> {
             } else {
                 "PCIe is the limit; whether a link trained low or the slot can do no more is not known"
             };
-            let message = format!("{}: {numbers}; {verdict}", ports(&rails));
+            let message = format!("{}: {numbers}; {verdict}", ports(rails.iter().copied(), all));
             Finding::new("pcie-limit", Severity::Info, devices(rails), message)
                 .with("pcie_gb_per_s", rounded(carries))
                 .with("line_gb_per_s", rounded(line))
@@ -157,7 +157,7 @@ fn shared(rails: &[Rail]) -> Vec<Finding> {
             tightest.insert(names, Crowded { carries, wanted, link });
         }
     }
-    tightest.into_values().filter_map(|crowded| sharing(&crowded)).collect()
+    tightest.into_values().filter_map(|crowded| sharing(&crowded, rails)).collect()
 }
 
 /// Longer chains of switches do not exist; a tree that claims one is cut.
@@ -173,14 +173,14 @@ fn wanted_gb_per_s(links: &BTreeMap<Link<'_>, Arrivals<'_>>, place: Link<'_>, le
     link.line_gb_per_s + link.below.iter().map(let_through).sum::<f64>()
 }
 
-fn sharing(crowded: &Crowded<'_>) -> Option<Finding> {
+fn sharing(crowded: &Crowded<'_>, all: &[Rail]) -> Option<Finding> {
     let Crowded { carries, wanted, link } = crowded;
     let hop = link.hop?;
     let above = hop.upstream.as_deref().map_or(String::new(), |port| format!(" below {port}"));
     let message = format!(
         "{} share the link at {}{above} ({}): it carries {carries:.1} GB/s of payload, together they could \
          bring {wanted:.1}",
-        ports(&link.rails),
+        ports(link.rails.iter().copied(), all),
         hop.address,
         shape(hop),
     );

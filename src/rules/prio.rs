@@ -9,7 +9,7 @@
 use super::fabric::names;
 use super::growth::Growth;
 use super::means::Over;
-use super::wording::{list, rounded};
+use super::wording::{called, list, rounded};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
 use probes::model::{Rail, Topology};
@@ -28,13 +28,20 @@ fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
     let mut found = Vec::new();
     for ((id, rail), sums) in topology.rails_with_id().zip(&local.sums().rails) {
         let growth = Growth::of(id, rail, local);
-        let rides = |direction: &str, bytes: f64| uncovered(rail, &growth, direction, bytes);
+        let rides = |direction: &str, bytes: f64| {
+            uncovered((rail, &called(rail, &topology.rails)), &growth, direction, bytes)
+        };
         found.extend(rides("rx", sums.rx.bytes).or_else(|| rides("tx", sums.tx.bytes)));
     }
     found
 }
 
-fn uncovered(rail: &Rail, growth: &Growth<'_>, direction: &str, rdma_bytes: f64) -> Option<Finding> {
+fn uncovered(
+    (rail, name): (&Rail, &str),
+    growth: &Growth<'_>,
+    direction: &str,
+    rdma_bytes: f64,
+) -> Option<Finding> {
     if rdma_bytes < LEAST_BYTES {
         return None;
     }
@@ -62,9 +69,8 @@ fn uncovered(rail: &Rail, growth: &Growth<'_>, direction: &str, rdma_bytes: f64)
     };
     let netdev = rail.netdev.as_deref().unwrap_or("NETDEV");
     let message = format!(
-        "{}: RDMA rides in priority {busiest}, which has no flow control ({where_pfc_is}): {:.1} GB there, \
+        "{name}: RDMA rides in priority {busiest}, which has no flow control ({where_pfc_is}): {:.1} GB there, \
          {:.1} GB where PFC is",
-        rail.device,
         bare / 1e9,
         safe / 1e9,
     );

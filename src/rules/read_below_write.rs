@@ -5,10 +5,10 @@
 //! of the path MTU (IBTA 1.4, 9.7.5.1) and has to fetch each from memory, so many small packets cost it more than
 //! they cost the sender of a WRITE.
 
-use super::means::held;
-use super::wording::{rate, rounded};
+use super::means::{InWindow, held};
+use super::wording::{called, rate, rounded};
 use super::{Finding, Limits, Rule, Severity};
-use crate::timeline::{HostTimeline, Quality, Sum, Timeline};
+use crate::timeline::{HostTimeline, Sum, Timeline};
 use probes::model::{LoadOp, Rail, RailId, Topology};
 
 /// The rule of this file.
@@ -29,27 +29,20 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
         .filter_map(|(id, rail)| {
             let mtu = rail.path_mtu.filter(|mtu| *mtu < LARGE_MTU)?;
             let (read, write) = (mean(id, LoadOp::Read)?, mean(id, LoadOp::Write)?);
-            (write > 0.0 && read < SHARE * write).then(|| finding(rail, mtu, read, write))
+            (write > 0.0 && read < SHARE * write)
+                .then(|| finding((rail, &called(rail, &topology.rails)), mtu, read, write))
         })
         .collect()
 }
 
 /// What the NIC counted in the direction of loads of this kind, in the last minute.
 fn sum_of(local: &HostTimeline, id: RailId, op: LoadOp) -> Sum {
-    let mut sum = Sum::default();
-    for interval in local.intervals().filter(|interval| interval.load_op == Some(op)) {
-        let Some(rates) = interval.rails.get(id.0) else { continue };
-        if rates.under_load && rates.quality == Quality::Good {
-            sum.add(rates.in_direction(op), rates.counted_ns);
-        }
-    }
-    sum
+    InWindow::of(local, id, |interval| interval.load_op == Some(op)).under_load.counted_in(op)
 }
 
-fn finding(rail: &Rail, mtu: u32, read: f64, write: f64) -> Finding {
+fn finding((rail, name): (&Rail, &str), mtu: u32, read: f64, write: f64) -> Finding {
     let message = format!(
-        "{}: READ does {} GB/s, WRITE {}: {:.2} of it (limit {SHARE}), at a path MTU of {mtu}",
-        rail.device,
+        "{name}: READ does {} GB/s, WRITE {}: {:.2} of it (limit {SHARE}), at a path MTU of {mtu}",
         rate(read),
         rate(write),
         read / write,

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub(super) const RULE: Rule = Rule { codes: &["read-depth"], check };
 
 /// Fewest outstanding READs that keep a wire of today busy at ordinary round trips.
-const ENOUGH: u32 = 8;
+pub(super) const ENOUGH: u32 = 8;
 
 /// A window so many times what the rail could carry does not bind: a round trip under load is longer than one alone.
 const AMPLE: f64 = 2.0;
@@ -29,7 +29,7 @@ fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
     let driven = topology.rails_with_id().filter(|(_, rail)| load.drives(&rail.device));
     for (_, rail) in driven.filter(|(id, rail)| !is_ample(timeline, *id, rail)) {
         let can = load.device_read_depth.or(rail.max_read_depth);
-        let (Some(used), Some(can)) = (in_use(load, rail), can) else { continue };
+        let (Some(used), Some(can)) = (load.read_depth_on(&rail.device), can) else { continue };
         if used < ENOUGH && can > used {
             alike.entry((used, can)).or_default().push(&rail.device);
         }
@@ -45,12 +45,6 @@ fn is_ample(timeline: &Timeline, id: RailId, rail: &Rail) -> bool {
     ceilings.read_window.zip(others).is_some_and(|(window, other)| window >= AMPLE * other)
 }
 
-/// The depth of the rail's own threads where the load has any, else of the load.
-fn in_use(load: &Load, rail: &Rail) -> Option<u32> {
-    let threads = load.workers.iter().filter(|worker| worker.device == rail.device);
-    threads.filter_map(|worker| worker.read_depth).min().or(load.read_depth)
-}
-
 fn finding(load: &Load, used: u32, can: u32, mut devices: Vec<&str>) -> Finding {
     devices.dedup();
     let message = format!(
@@ -59,8 +53,10 @@ fn finding(load: &Load, used: u32, can: u32, mut devices: Vec<&str>) -> Finding 
         list(devices.iter().copied()),
         verb(used as usize, "READ", "READs"),
     );
-    let advice = "set max_rd_atomic of the queue pairs to the device's maximum (`ib_read_bw -o 16`, \
-                  `railscope load --read-depth 16`), at both ends; more queue pairs help too";
+    let advice = format!(
+        "set max_rd_atomic of the queue pairs to the device's maximum (`ib_read_bw -o {can}`, `railscope load \
+         --read-depth {can}`), at both ends; more queue pairs help too"
+    );
     Finding::new("read-depth", Severity::Warning, devices, message)
         .with("read_depth", used)
         .with("device_read_depth", can)

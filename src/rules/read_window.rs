@@ -26,6 +26,8 @@ struct AtWindow<'a> {
     gb_per_s: f64,
     window_gb_per_s: f64,
     round_trip_ns: u64,
+    /// READs that a queue pair of the device can have on the wire.
+    device_read_depth: Option<u32>,
 }
 
 fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
@@ -47,6 +49,7 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
                 gb_per_s: gb,
                 window_gb_per_s: window,
                 round_trip_ns: host.round_trip_ns(id).unwrap_or(0),
+                device_read_depth: load.device_read_depth.or(rail.max_read_depth),
             })
         })
         .collect();
@@ -78,11 +81,21 @@ fn finding(load: &Load, full: &[AtWindow<'_>]) -> Option<Finding> {
             .with("read_depth", load.read_depth)
             .with("size_bytes", load.size_bytes)
             .with("limit_share", SHARE)
-            .advise(
-                "more queue pairs (`--qps`), a greater READ depth at both ends (`--read-depth`) or larger messages \
-                 (`--size`) bring more",
-            ),
+            .advise(advice(load, full)),
     )
+}
+
+/// What brings more: of a depth that is at its end already nothing is said.
+fn advice(load: &Load, full: &[AtWindow<'_>]) -> String {
+    let is_at_end = |rail: &AtWindow<'_>| load.read_depth_on(rail.device) >= rail.device_read_depth;
+    let deeper = if load.depth.is_some_and(|queue| load.read_depth.is_some_and(|depth| queue < depth)) {
+        ", a deeper send queue (`--depth`)"
+    } else if full.iter().all(|rail| rail.device_read_depth.is_some() && is_at_end(rail)) {
+        ""
+    } else {
+        ", a greater READ depth at both ends (`--read-depth`)"
+    };
+    format!("more queue pairs (`--qps`){deeper} or larger messages (`--size`) bring more")
 }
 
 /// `4 queue pairs with 16 READs each`.
@@ -152,6 +165,24 @@ mod tests {
             "mlx5_0: the READs outstanding are the limit: 6.4 of 6.6 GB/s that 1 queue pair with 16 READs each of \
              4096 bytes bring at a round trip of 10.0 us"
         );
+    }
+
+    #[test]
+    fn a_depth_that_is_at_the_device_s_end_is_not_advised_again() {
+        assert!(reading(6.4, LoadOp::Read, 16)[0].advice.contains("a greater READ depth at both ends"));
+        let load = Load { read_depth: Some(16), device_read_depth: Some(16), ..Load::default() };
+        let at = |queue| {
+            let full = super::AtWindow {
+                device: "mlx5_0",
+                gb_per_s: 6.4,
+                window_gb_per_s: 6.5,
+                round_trip_ns: 10_000,
+                device_read_depth: Some(16),
+            };
+            super::advice(&Load { depth: Some(queue), ..load.clone() }, &[full])
+        };
+        assert_eq!(at(128), "more queue pairs (`--qps`) or larger messages (`--size`) bring more");
+        assert!(at(4).contains(", a deeper send queue (`--depth`) or"), "{}", at(4));
     }
 
     #[test]

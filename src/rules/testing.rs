@@ -143,6 +143,7 @@ pub(crate) fn process(pid: u32, device: &str, cpus: &str) -> Process {
         queue_pairs: Some(1),
         source: ProcessSource::QueuePairs,
         cpus_allowed: Some(cpus.parse().unwrap()),
+        bound_threads: Vec::new(),
         mems_allowed: Some("0-1".parse().unwrap()),
         last_cpus: Vec::new(),
         large_mapping_bytes_by_node: None,

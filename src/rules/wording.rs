@@ -23,13 +23,15 @@ pub(super) fn devices<'a>(rails: impl IntoIterator<Item = &'a Rail>) -> Vec<&'a 
     names
 }
 
+/// `mlx5_0`; where the device has several ports among all rails, with its port: `mlx4_0 port 2`.
+pub(super) fn called(rail: &Rail, all: &[Rail]) -> String {
+    let several = all.iter().filter(|other| other.device == rail.device).count() > 1;
+    if several { format!("{} port {}", rail.device, rail.port) } else { rail.device.clone() }
+}
+
 /// `mlx5_0 and mlx5_1`; ports of one device by their numbers: `mlx4_0 port 1 and mlx4_0 port 2`.
-pub(super) fn ports(rails: &[&Rail]) -> String {
-    let label = |rail: &&Rail| {
-        let several = rails.iter().filter(|other| other.device == rail.device).count() > 1;
-        if several { format!("{} port {}", rail.device, rail.port) } else { rail.device.clone() }
-    };
-    list(rails.iter().map(label))
+pub(super) fn ports<'a>(rails: impl IntoIterator<Item = &'a Rail>, all: &[Rail]) -> String {
+    list(rails.into_iter().map(|rail| called(rail, all)))
 }
 
 /// `node 0`, `nodes 0 and 2`.
@@ -86,7 +88,8 @@ mod tests {
     #[test]
     fn ports_of_one_device_are_told_apart_and_the_device_is_named_once() {
         let rails = [rail("mlx4_0"), Rail { port: 2, ..rail("mlx4_0") }, rail("mlx5_0")];
-        assert_eq!(ports(&rails.each_ref()), "mlx4_0 port 1, mlx4_0 port 2 and mlx5_0");
+        assert_eq!(ports(&rails, &rails), "mlx4_0 port 1, mlx4_0 port 2 and mlx5_0");
+        assert_eq!(ports([&rails[1]], &rails), "mlx4_0 port 2", "also where the other is not meant");
         assert_eq!(devices(&rails), ["mlx4_0", "mlx5_0"]);
     }
 

@@ -104,6 +104,7 @@ fn process(bytes: u64) -> Process {
         queue_pairs: Some(4),
         source: ProcessSource::QueuePairs,
         cpus_allowed: "96-191".parse::<CpuSet>().ok(),
+        bound_threads: Vec::new(),
         mems_allowed: None,
         last_cpus: vec![100],
         large_mapping_bytes_by_node: Some(BTreeMap::from([(1, bytes)])),

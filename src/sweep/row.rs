@@ -112,9 +112,7 @@ impl Point {
             let row = Row::of(&done, threads, nic, gaps).without_polls_if(is_simulated);
             let of_rail = to.workers.iter().filter(|worker| worker.rail == Some(id));
             let single_read_ns = of_rail.filter_map(|worker| worker.round_trip_ns).min();
-            // no more READs are under way than the send queue holds
-            let queue = to.load.as_ref().and_then(|load| load.depth);
-            let read_depth = point.read_depth.map(|depth| queue.map_or(depth, |queue| depth.min(queue)));
+            let read_depth = to.load.as_ref().and_then(|load| load.reads_under_way_on(&rail.device));
             let terms = Terms { op, read_depth, round_trip_ns: single_read_ns, rate_gb_per_s };
             let at_mtu = to.load.as_deref().map_or(Cow::Borrowed(rail), |load| with_path_mtu_of(rail, load));
             let bound = Bound::of(&at_mtu, spot, terms, &row);

@@ -49,11 +49,10 @@ impl HostTimeline {
     fn read_window_gb_per_s(&self, id: RailId) -> Option<f64> {
         let frame = self.newest_of_our_load()?;
         let load = frame.load.as_deref().filter(|load| load.op == LoadOp::Read)?;
-        let on_rail = frame.workers.iter().zip(&load.workers).filter(|(did, _)| did.rail == Some(id));
-        let outstanding = on_rail.filter_map(|(_, asked)| asked.read_depth).min()?;
+        let device = &self.topology.rails.get(id.0)?.device;
         read_window_gb_per_s(
             load.qps?,
-            outstanding.min(load.depth?),
+            load.reads_under_way_on(device)?,
             load.size_bytes?,
             self.round_trip_ns(id)?,
         )

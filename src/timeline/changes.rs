@@ -2,6 +2,7 @@
 //!
 //! States of ports and legs are not here: frames tell them at the moment they change.
 
+use super::events::port_of;
 use probes::model::{Bond, Gid, Hop, LinkLayer, Rail, Topology};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -12,6 +13,8 @@ use std::fmt::Display;
 pub(super) struct Change {
     /// RDMA device, PCI address or `host`.
     pub device: String,
+    /// Port of a device with several.
+    pub port: Option<u32>,
     /// What an event of it is called.
     pub what: &'static str,
     /// In words, with what was before and after.
@@ -21,23 +24,25 @@ pub(super) struct Change {
 /// Every fact that changed and that somebody may want to know of, rail by rail, then of the host.
 pub(super) fn changes(then: &Topology, now: &Topology) -> Vec<Change> {
     let mut found = Vec::new();
+    let whole = now;
     for (then, now) in then.rails.iter().zip(&now.rails) {
-        let mut add = |what, text| found.push(Change { device: now.device.clone(), what, text });
+        let port = port_of(now, whole);
+        let mut add = |what, text| found.push(Change { device: now.device.clone(), port, what, text });
         of_rail(then, now, &mut add);
     }
     for card in
         now.lost_cards.iter().filter(|card| !then.lost_cards.iter().any(|c| c.address == card.address))
     {
         let text = "this card has no RDMA device any more".to_owned();
-        found.push(Change { device: card.address.clone(), what: "card-lost", text });
+        found.push(Change { device: card.address.clone(), port: None, what: "card-lost", text });
     }
     for device in now.newcomers.iter().filter(|device| !then.newcomers.contains(device)) {
         let text = "came while the session went on; a new session will show it".to_owned();
-        found.push(Change { device: device.clone(), what: "device-new", text });
+        found.push(Change { device: device.clone(), port: None, what: "device-new", text });
     }
     for (key, then, now) in differing(&then.host, &now.host) {
         let text = format!("{key} {then} → {now}");
-        found.push(Change { device: "host".into(), what: "setting-changed", text });
+        found.push(Change { device: "host".into(), port: None, what: "setting-changed", text });
     }
     found
 }

@@ -24,6 +24,9 @@ pub struct Event {
     pub at_s: f64,
     /// RDMA device, PCI address or `host`.
     pub device: String,
+    /// Port of the device, of a device with several; `None` of one with a single port, and in older sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u32>,
     /// `link-down`, `link-up`, `leg-down`, `leg-up`, `device-lost`, `device-back`, `device-new`, `counter-reset`,
     /// `mark`, or the fact that changed: `gid-changed`, `mtu-changed`, `link-changed`, `firmware-changed`,
     /// `bond-changed`, `card-lost`, `setting-changed`.
@@ -39,25 +42,55 @@ impl Event {
     pub fn is_mark(&self) -> bool {
         self.what == MARK
     }
+
+    /// Whether it happened to this rail: of a device with several ports, to this one.
+    #[must_use]
+    pub fn is_of(&self, rail: &Rail) -> bool {
+        self.device == rail.device && self.port.is_none_or(|port| port == rail.port)
+    }
+
+    /// Whether the link of a port, or of a leg, went down.
+    #[must_use]
+    pub fn is_link_loss(&self) -> bool {
+        matches!(self.what.as_str(), "link-down" | "leg-down")
+    }
+
+    /// Whether such a link went down or came back.
+    #[must_use]
+    pub fn is_link_turn(&self) -> bool {
+        self.is_link_loss() || matches!(self.what.as_str(), "link-up" | "leg-up")
+    }
+
+    /// Whether a rail could do another rate from then on: a link of its port, its legs or its PCIe path is not what it was.
+    #[must_use]
+    pub fn is_of_a_limit(&self) -> bool {
+        self.is_link_turn() || self.what == "link-changed"
+    }
 }
 
 impl Sums {
     /// Whether the rail's link, or a leg of its bond, went down or up in this interval or shortly before it: what was under
     /// way over it is lost then, and is sent again.
-    pub(crate) fn link_changed(&self, device: &str, interval: &Interval) -> bool {
+    pub(crate) fn link_changed(&self, rail: &Rail, interval: &Interval) -> bool {
         let (from_s, to_s) = (interval.from_ns as f64 / 1e9, interval.to_ns as f64 / 1e9);
         self.events.iter().any(|event| {
-            matches!(event.what.as_str(), "link-down" | "link-up" | "leg-down" | "leg-up")
-                && event.device == device
+            event.is_link_turn()
+                && event.is_of(rail)
                 && event.at_s <= to_s
                 && from_s <= event.at_s + LOST_WITH_A_LINK_S
         })
     }
 
-    /// Keeps an event, if there is room.
-    pub(super) fn note(&mut self, at_ns: u64, device: &str, what: &str, text: Option<String>) {
+    /// Keeps an event, if there is room; of a device with several ports that of the port.
+    pub(super) fn note(
+        &mut self,
+        at_ns: u64,
+        (device, port): (&str, Option<u32>),
+        what: &str,
+        text: Option<String>,
+    ) {
         let event =
-            Event { at_s: at_ns as f64 / 1e9, device: device.to_owned(), what: what.to_owned(), text };
+            Event { at_s: at_ns as f64 / 1e9, device: device.to_owned(), port, what: what.to_owned(), text };
         let alike = self.events.iter().filter(|other| other.is_mark() == event.is_mark()).count();
         if alike < MOST {
             self.events.push(event);
@@ -67,7 +100,7 @@ impl Sums {
     /// Takes the facts that a second look at the host found changed.
     pub(super) fn note_changes(&mut self, then: &Topology, now: &Topology, at_ns: u64) {
         for change in changes(then, now) {
-            self.note(at_ns, &change.device, change.what, Some(change.text));
+            self.note(at_ns, (&change.device, change.port), change.what, Some(change.text));
         }
     }
 
@@ -83,20 +116,21 @@ impl Sums {
         self.note_failures(frame);
         for (at, (known, rail)) in topology.rails.iter().zip(&frame.rails).enumerate() {
             let was_lost = before.and_then(|f| f.rails.get(at)).is_some_and(|r| r.lost);
+            let device = (known.device.as_str(), port_of(known, topology));
             match (was_lost, rail.lost) {
-                (false, true) => self.note(frame.at_ns, &known.device, "device-lost", None),
-                (true, false) => self.note(frame.at_ns, &known.device, "device-back", None),
+                (false, true) => self.note(frame.at_ns, device, "device-lost", None),
+                (true, false) => self.note(frame.at_ns, device, "device-back", None),
                 _ => {}
             }
-            self.note_state(frame.at_ns, known, rail, at);
+            self.note_state(frame.at_ns, device, rail, at);
             self.note_legs(frame.at_ns, known, &rail.legs, at);
         }
         for text in &frame.marks {
-            self.note(frame.at_ns, "host", MARK, Some(text.clone()));
+            self.note(frame.at_ns, ("host", None), MARK, Some(text.clone()));
         }
     }
 
-    fn note_state(&mut self, at_ns: u64, known: &Rail, read: &RailFrame, at: usize) {
+    fn note_state(&mut self, at_ns: u64, device: (&str, Option<u32>), read: &RailFrame, at: usize) {
         let (Some(now), Some(slot)) = (&read.state, self.states.get_mut(at)) else { return };
         let Some(then) = slot.replace(now.clone()) else { return };
         let what = match (then.as_str(), now.as_str()) {
@@ -105,7 +139,7 @@ impl Sums {
             (_, "ACTIVE") => "link-up",
             _ => return,
         };
-        self.note(at_ns, &known.device, what, Some(format!("port {then} → {now}")));
+        self.note(at_ns, device, what, Some(format!("port {then} → {now}")));
     }
 
     fn note_legs(&mut self, at_ns: u64, known: &Rail, read: &[LegFrame], at: usize) {
@@ -122,7 +156,13 @@ impl Sums {
             }
         }
         for (what, text) in turned {
-            self.note(at_ns, &known.device, what, Some(text));
+            self.note(at_ns, (&known.device, None), what, Some(text));
         }
     }
+}
+
+/// Port of a rail whose device has several.
+pub(super) fn port_of(rail: &Rail, topology: &Topology) -> Option<u32> {
+    let of_device = topology.rails.iter().filter(|other| other.device == rail.device);
+    (of_device.count() > 1).then_some(rail.port)
 }

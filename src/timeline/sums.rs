@@ -1,9 +1,10 @@
 //! Running sums since the session began: what a report's means are made of.
 
-use super::events::Event;
+use super::events::{Event, port_of};
 use super::failures::LoadFailure;
 use super::interval::{Interval, Quality, RailRates};
 use super::measured::Measured;
+use crate::ceilings::Ceilings;
 use probes::model::{Latencies, Rail, Topology};
 use serde::{Deserialize, Serialize};
 
@@ -74,10 +75,20 @@ pub struct RailSums {
     pub loaded_rx: Sum,
     /// Sent, good intervals under load.
     pub loaded_tx: Sum,
+    /// What the rail could do, payload by wire and PCIe path, in the good intervals; 0 while its port was not ACTIVE.
+    pub could: Sum,
+    /// The same in the measured intervals of our own load.
+    pub load_could: Sum,
+    /// The same at the newest frame, GB/s; `None` unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub could_gb_per_s: Option<f64>,
     /// Received, implausible intervals.
     pub implausible_rx: Sum,
     /// Sent, implausible intervals.
     pub implausible_tx: Sum,
+    /// End of the first implausible interval, seconds; `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub implausible_at_s: Option<f64>,
     /// How long sampled operations of our own load took, measured intervals.
     pub latency: Latencies,
     /// Legs of the bond.
@@ -179,32 +190,48 @@ impl Sums {
         let mut reset = Vec::new();
         // where counters were read: not in every interval
         let changed = |(rail, rates): (&Rail, &RailRates)| {
-            !rates.growth.is_empty() && self.link_changed(&rail.device, interval)
+            !rates.growth.is_empty() && self.link_changed(rail, interval)
         };
         let changed: Vec<bool> = topology.rails.iter().zip(&interval.rails).map(changed).collect();
+        let could = |at: usize| {
+            let rail = topology.rails.get(at)?;
+            match self.states.get(at).and_then(Option::as_deref) {
+                Some(state) if state != "ACTIVE" => Some(0.0),
+                _ => Ceilings::of(rail).lowest(),
+            }
+        };
+        let could: Vec<Option<f64>> = (0..interval.rails.len()).map(could).collect();
         for (at, (sums, rates)) in self.rails.iter_mut().zip(&interval.rails).enumerate() {
             let ns = rates.counted_ns;
+            // it changed some time in the interval: until then the rail could do what it could before
+            let before = std::mem::replace(&mut sums.could_gb_per_s, could[at]);
+            let most = before.map_or(could[at], |before| could[at].map(|now| now.max(before)));
             match rates.quality {
                 Quality::Good => {
                     sums.rx.add(rates.rx_gb_per_s, ns);
                     sums.tx.add(rates.tx_gb_per_s, ns);
+                    sums.could.add(most, ns);
                     if rates.under_load {
                         sums.loaded_rx.add(rates.rx_gb_per_s, ns);
                         sums.loaded_tx.add(rates.tx_gb_per_s, ns);
                     }
                 }
                 Quality::Implausible => {
+                    sums.implausible_at_s.get_or_insert(interval.to_ns as f64 / 1e9);
                     sums.implausible_rx.add(rates.rx_gb_per_s, ns);
                     sums.implausible_tx.add(rates.tx_gb_per_s, ns);
                 }
                 Quality::Reset => {
                     sums.resets += 1;
-                    reset.extend(topology.rails.get(at).map(|rail| rail.device.as_str()));
+                    reset.extend(
+                        topology.rails.get(at).map(|rail| (rail.device.as_str(), port_of(rail, topology))),
+                    );
                 }
                 Quality::NotRead | Quality::Unreadable => {}
             }
             if rates.measured {
                 sums.load.add(rates.load_gb_per_s, interval.ns());
+                sums.load_could.add(most, interval.ns());
                 sums.latency.add(&rates.latency);
             }
             for (leg, leg_rates) in sums.legs.iter_mut().zip(&rates.legs) {

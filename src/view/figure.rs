@@ -39,6 +39,12 @@ impl Kind {
         matches!(self, Self::Read | Self::Rx)
     }
 
+    /// Whether headers of packets are not in it.
+    #[must_use]
+    pub fn is_payload(self) -> bool {
+        matches!(self, Self::Read | Self::Write)
+    }
+
     fn of(self, rates: &RailRates) -> Option<f64> {
         match self {
             Self::Read | Self::Write => rates.load_gb_per_s,

@@ -231,7 +231,12 @@ impl<'a> Rails<'a> {
         let (share, text, absent) = match figure {
             Figure::None(reason) => (None, String::new(), format!("no data: {reason}")),
             Figure::Rate { kind, gb_per_s } => {
-                let of = ceilings.lowest().map(|lowest| percent(gb_per_s / lowest)).unwrap_or_default();
+                let of = if kind.is_payload() {
+                    ceilings
+                } else {
+                    ceilings.as_counted(&self.topology.rails[id.0])
+                };
+                let of = of.lowest().map(|lowest| percent(gb_per_s / lowest)).unwrap_or_default();
                 let rate = self.app.rates().text(*gb_per_s);
                 (
                     Some(share(*gb_per_s, scale).unwrap_or(0.0)),

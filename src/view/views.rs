@@ -160,6 +160,7 @@ fn with_processes() -> Timeline {
         queue_pairs: Some(4),
         source: ProcessSource::QueuePairs,
         cpus_allowed: cpus.map(|cpus| cpus.parse().unwrap()),
+        bound_threads: Vec::new(),
         mems_allowed: None,
         last_cpus: Vec::new(),
         large_mapping_bytes_by_node: cpus.map(|_| [(0, 98 << 30), (1, 2 << 30)].into()),

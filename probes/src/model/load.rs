@@ -212,6 +212,21 @@ impl Load {
         on_rail.filter_map(|worker| worker.path_mtu).min().or(self.path_mtu)
     }
 
+    /// READs that each of its queue pairs on the named device may have on the wire, as both ends agreed; where no thread
+    /// tells, the fewest over the rails. `None` unknown.
+    #[must_use]
+    pub fn read_depth_on(&self, device: &str) -> Option<u32> {
+        let on_rail = self.workers.iter().filter(|worker| worker.device == device);
+        on_rail.filter_map(|worker| worker.read_depth).min().or(self.read_depth)
+    }
+
+    /// The same, and no more than the send queue holds.
+    #[must_use]
+    pub fn reads_under_way_on(&self, device: &str) -> Option<u32> {
+        let depth = self.read_depth_on(device)?;
+        Some(self.depth.map_or(depth, |queue| depth.min(queue)))
+    }
+
     /// Whether it drives the named device.
     #[must_use]
     pub fn drives(&self, device: &str) -> bool {

@@ -25,6 +25,21 @@ pub struct Rank {
     pub rank: u32,
 }
 
+/// Threads of a process that may run on the same CPUs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoundThreads {
+    /// CPUs that they may run on.
+    pub cpus: CpuSet,
+    /// How many there are.
+    pub count: u32,
+    /// Id of the one that did most.
+    pub busiest: u32,
+    /// Its name; other than the process's where it was given one.
+    pub name: String,
+    /// Whether they did a tenth or more of what the process did (CPU time); `None` while it did next to nothing.
+    pub works: Option<bool>,
+}
+
 /// One process on one rail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Process {
@@ -40,6 +55,10 @@ pub struct Process {
     pub source: ProcessSource,
     /// CPUs it may run on, all threads together.
     pub cpus_allowed: Option<CpuSet>,
+    /// Its threads by the CPUs that each may run on, those that did most first, at most 8 kinds; empty where all may run on
+    /// the same, and in older sessions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bound_threads: Vec<BoundThreads>,
     /// Nodes its memory may come from.
     pub mems_allowed: Option<CpuSet>,
     /// CPU each of its threads last ran on, busiest threads first, at most 16.

@@ -1,12 +1,19 @@
-//! Which rank of which job a process is, as its launcher told it in the environment.
+//! Which rank of which job a process is, as its launcher told it in the environment or on the command line.
 //!
-//! Only the variables named here are looked at, and nothing but the job's name and the rank is kept.
+//! Only the variables and options named here are looked at, and nothing but the job's name and the rank is kept: of a command
+//! line a number that equal ones have in common.
 
 use crate::model::Rank;
 use crate::root::Root;
+use std::hash::{DefaultHasher, Hasher};
 
-/// Variables that hold the rank, by launcher: Open MPI, `PMIx`, `MPICH` and Intel MPI, Slurm, torchrun.
-const RANKS: [&str; 5] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"];
+/// Variables that hold the rank, by launcher: Open MPI, `PMIx`, `MPICH` and Intel MPI, Slurm, torchrun; the rank on this
+/// host where no other is told.
+const RANKS: [&str; 6] =
+    ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK", "LOCAL_RANK"];
+
+/// Options that hold it on the command line (`torch.distributed.launch`, `DeepSpeed`): `--local_rank=1`, `--rank 1`.
+const OPTIONS: [&str; 3] = ["--local_rank", "--local-rank", "--rank"];
 
 /// Variables that together name the job; the first group that is there wins.
 const JOBS: [&[&str]; 5] = [
@@ -17,14 +24,38 @@ const JOBS: [&[&str]; 5] = [
     &["PMI_JOBID"],
 ];
 
-/// The rank of a process; `None` when its environment names none.
-///
-/// # Errors
-///
-/// `/proc/PID/environ` (proc(5)) is not readable: it is another user's.
-pub(super) fn read(root: &Root, pid: u32) -> Result<Option<Rank>, String> {
-    let environment = root.bytes(format!("proc/{pid}/environ")).map_err(|error| error.to_string())?;
-    Ok(of_environment(&environment))
+/// The rank of a process; `None` when neither its environment (which only its owner and root may read) nor its command line
+/// tells one (`environ` and `cmdline` of proc(5)).
+pub(super) fn read(root: &Root, pid: u32) -> Option<Rank> {
+    let bytes = |file: &str| root.bytes(format!("proc/{pid}/{file}")).unwrap_or_default();
+    let environment = bytes("environ");
+    of_environment(&environment).or_else(|| {
+        let command = bytes("cmdline");
+        let (rank, job) = of_command(&command);
+        // a rank of the environment that no job goes with: equal commands are one
+        let rank = rank.or_else(|| RANKS.iter().find_map(|name| value(&environment, name)?.parse().ok()))?;
+        Some(Rank { job, rank })
+    })
+}
+
+/// The rank that a command line names, and a name for all command lines that are equal but for it.
+fn of_command(command: &[u8]) -> (Option<u32>, String) {
+    let mut rank = None;
+    let mut rest = DefaultHasher::new();
+    let mut words = command.split(|byte| *byte == 0);
+    while let Some(word) = words.next() {
+        let text = std::str::from_utf8(word).unwrap_or_default();
+        let (option, told) = text.split_once('=').map_or((text, None), |(option, told)| (option, Some(told)));
+        if OPTIONS.contains(&option) {
+            let told = told.or_else(|| std::str::from_utf8(words.next()?).ok());
+            rank = rank.or_else(|| told?.parse().ok());
+            rest.write(option.as_bytes());
+        } else {
+            rest.write(word);
+        }
+        rest.write_u8(0);
+    }
+    (rank, format!("command {:08x}", rest.finish() >> 32))
 }
 
 /// The variables that are looked at here, of a whole environment.
@@ -42,12 +73,7 @@ pub(super) fn variables(environment: &[u8]) -> Vec<u8> {
 }
 
 fn of_environment(environment: &[u8]) -> Option<Rank> {
-    let value = |name: &str| {
-        environment.split(|byte| *byte == 0).find_map(|variable| {
-            let value = variable.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
-            std::str::from_utf8(value).ok().filter(|value| !value.is_empty())
-        })
-    };
+    let value = |name: &str| value(environment, name);
     let rank = RANKS.iter().find_map(|name| value(name)?.parse().ok())?;
     let job = JOBS.iter().find_map(|group| {
         let values: Vec<&str> = group.iter().map(|name| value(name)).collect::<Option<_>>()?;
@@ -56,9 +82,31 @@ fn of_environment(environment: &[u8]) -> Option<Rank> {
     Some(Rank { job, rank })
 }
 
+fn value<'a>(environment: &'a [u8], name: &str) -> Option<&'a str> {
+    environment.split(|byte| *byte == 0).find_map(|variable| {
+        let value = variable.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
+        std::str::from_utf8(value).ok().filter(|value| !value.is_empty())
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{of_environment, variables};
+    use super::{of_command, of_environment, variables};
+
+    fn command(text: &str) -> (Option<u32>, String) {
+        of_command(text.replace(' ', "\0").as_bytes())
+    }
+
+    #[test]
+    fn equal_command_lines_with_a_rank_each_are_one_job() {
+        let first = command("python3 train.py --local_rank=0 --secret x");
+        assert_eq!(first.0, Some(0));
+        assert_eq!(command("python3 train.py --local_rank=1 --secret x"), (Some(1), first.1.clone()));
+        assert_eq!(command("python3 train.py --local_rank 7 --secret x").0, Some(7));
+        assert_ne!(command("python3 other.py --local_rank=1 --secret x").1, first.1);
+        assert!(first.1.starts_with("command ") && !first.1.contains("train"), "{}", first.1);
+        assert_eq!(command("python3 train.py --rank-file 3 --local_rank").0, None);
+    }
 
     fn rank(environment: &str) -> Option<(String, u32)> {
         of_environment(environment.replace(' ', "\0").as_bytes()).map(|rank| (rank.job, rank.rank))

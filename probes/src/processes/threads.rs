@@ -1,7 +1,8 @@
 //! Where a process may run and where its threads ran last, from `/proc/PID` (proc(5)).
 
-use crate::model::CpuSet;
+use crate::model::{BoundThreads, CpuSet};
 use crate::root::Root;
+use std::collections::BTreeMap;
 
 /// CPUs of the busiest threads that are kept.
 const MOST_CPUS: usize = 16;
@@ -9,11 +10,22 @@ const MOST_CPUS: usize = 16;
 /// Threads that are looked at; the rest of a larger process is taken to be like these.
 const MOST_THREADS: usize = 1024;
 
+/// Kinds of threads, by the CPUs they may run on, that are kept.
+const MOST_KINDS: usize = 8;
+
+/// Less work than this (clock ticks of mostly 10 ms) does not tell who does it.
+const LEAST_TICKS: u64 = 20;
+
+/// Threads with less than this share of a process's work are no part of it that matters.
+const WORKS: f64 = 0.1;
+
 /// What all threads of a process have in common or add up to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Threads {
     /// CPUs that any thread may run on.
     pub(super) cpus_allowed: Option<CpuSet>,
+    /// Threads by the CPUs they may run on; empty where all may run on the same.
+    pub(super) bound: Vec<BoundThreads>,
     /// Nodes that any thread may take memory from.
     pub(super) mems_allowed: Option<CpuSet>,
     /// Where the busiest threads ran last.
@@ -35,12 +47,19 @@ pub(super) fn read(root: &Root, pid: u32) -> Result<Threads, String> {
     let names = root.names(&folder).map_err(|error| error.to_string())?;
     let mut threads = Threads { resident_bytes: kilobytes(&status, "VmRSS"), ..Threads::default() };
     let mut ran: Vec<(u64, u32)> = Vec::new();
+    let mut kinds: BTreeMap<String, Kind> = BTreeMap::new();
     for thread in names.iter().take(MOST_THREADS) {
         // a thread may end while we look
         let Ok(status) = root.text(format!("{folder}/{thread}/status")) else { continue };
-        unite(&mut threads.cpus_allowed, list(&status, "Cpus_allowed_list"));
+        let cpus = list(&status, "Cpus_allowed_list");
         unite(&mut threads.mems_allowed, list(&status, "Mems_allowed_list"));
-        if let Some(stat) = root.text(format!("{folder}/{thread}/stat")).ok().as_deref().and_then(stat) {
+        let stat = root.text(format!("{folder}/{thread}/stat")).ok().as_deref().and_then(stat);
+        if let (Some(cpus), Ok(id)) = (&cpus, thread.parse()) {
+            let ticks = stat.as_ref().map_or(0, |stat| stat.busy_ticks);
+            kinds.entry(cpus.to_string()).or_insert_with(|| Kind::of(cpus)).add(id, ticks);
+        }
+        unite(&mut threads.cpus_allowed, cpus);
+        if let Some(stat) = stat {
             ran.push((stat.busy_ticks, stat.last_cpu));
             if *thread == pid.to_string() {
                 threads.started = Some(stat.started);
@@ -50,7 +69,49 @@ pub(super) fn read(root: &Root, pid: u32) -> Result<Threads, String> {
     // the sort is stable: threads that did equally much stay in order
     ran.sort_by_key(|(busy_ticks, _)| std::cmp::Reverse(*busy_ticks));
     threads.last_cpus = ran.into_iter().map(|(_, cpu)| cpu).take(MOST_CPUS).collect();
+    if kinds.len() > 1 {
+        threads.bound = bound(root, &folder, kinds.into_values().collect());
+    }
     Ok(threads)
+}
+
+/// Threads that may run on the same CPUs.
+struct Kind {
+    cpus: CpuSet,
+    count: u32,
+    ticks: u64,
+    /// The one that did most, and how much.
+    busiest: Option<(u64, u32)>,
+}
+
+impl Kind {
+    fn of(cpus: &CpuSet) -> Self {
+        Self { cpus: cpus.clone(), count: 0, ticks: 0, busiest: None }
+    }
+
+    fn add(&mut self, id: u32, ticks: u64) {
+        self.count += 1;
+        self.ticks = self.ticks.saturating_add(ticks);
+        if self.busiest.is_none_or(|(most, _)| ticks > most) {
+            self.busiest = Some((ticks, id));
+        }
+    }
+}
+
+fn bound(root: &Root, folder: &str, mut kinds: Vec<Kind>) -> Vec<BoundThreads> {
+    let all: u64 = kinds.iter().map(|kind| kind.ticks).sum();
+    kinds.sort_by_key(|kind| std::cmp::Reverse(kind.ticks));
+    let of_kind = |kind: Kind| {
+        let (_, busiest) = kind.busiest?;
+        Some(BoundThreads {
+            cpus: kind.cpus,
+            count: kind.count,
+            busiest,
+            name: root.text(format!("{folder}/{busiest}/comm")).unwrap_or_default(),
+            works: (all >= LEAST_TICKS).then_some(kind.ticks as f64 >= WORKS * all as f64),
+        })
+    };
+    kinds.into_iter().take(MOST_KINDS).filter_map(of_kind).collect()
 }
 
 fn unite(all: &mut Option<CpuSet>, more: Option<CpuSet>) {
@@ -130,6 +191,9 @@ mod tests {
         assert_eq!(threads.cpus_allowed.unwrap().to_string(), "0-1,4");
         assert_eq!(threads.mems_allowed.unwrap().to_string(), "0");
         assert_eq!(threads.last_cpus, [4, 0]);
+        let kinds: Vec<_> =
+            threads.bound.iter().map(|kind| (kind.cpus.to_string(), kind.busiest, kind.works)).collect();
+        assert_eq!(kinds, [("4".to_owned(), 8, Some(true)), ("0-1".to_owned(), 7, Some(false))]);
         assert_eq!((threads.resident_bytes, threads.started), (Some(2 << 20), Some(555)));
     }
 

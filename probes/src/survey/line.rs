@@ -79,11 +79,13 @@ fn of_port(root: &Root, rail: &Rail, look: &mut Look<'_>) -> Option<f64> {
 /// Sum of the legs that may carry traffic now.
 fn of_bond(bond: &Bond, rail: &Rail, look: &mut Look<'_>) -> Option<f64> {
     if let Some(leg) = bond.legs.iter().find(|leg| leg.active.is_none()) {
+        let by_links = of_links(bond);
+        let taken = if by_links.is_some() { "; it has a link, and is taken to" } else { "" };
         look.gap(format!(
-            "line rate: whether {} carries traffic for {} is not known",
+            "line rate: whether {} carries traffic for {} is not known{taken}",
             leg.netdev, bond.netdev
         ));
-        return None;
+        return by_links;
     }
     let carrying: Vec<&Leg> = bond.legs.iter().filter(|leg| leg.active == Some(true)).collect();
     if carrying.is_empty() {
@@ -101,6 +103,23 @@ fn of_bond(bond: &Bond, rail: &Rail, look: &mut Look<'_>) -> Option<f64> {
         look.gap(format!("line rate: a leg of {} has no speed", bond.netdev));
     }
     speeds
+}
+
+/// The same where the bonding driver does not tell which legs carry, and all of them have a link: all that the mode lets,
+/// of legs in active-backup one, where they are alike.
+fn of_links(bond: &Bond) -> Option<f64> {
+    let mode = bond.mode.as_deref()?;
+    let may_carry = bond.legs.iter().filter(|leg| leg.active != Some(false));
+    let speeds: Vec<f64> = may_carry
+        .map(|leg| leg.speed_gbit_per_s.filter(|_| leg.link_up == Some(true)))
+        .collect::<Option<_>>()?;
+    let first = *speeds.first()?;
+    match mode {
+        "active-backup" => speeds.iter().all(|speed| speed.total_cmp(&first).is_eq()).then_some(first),
+        "802.3ad" => Some(speeds.iter().sum()),
+        mode if mode.starts_with("balance-") => Some(speeds.iter().sum()),
+        _ => None,
+    }
 }
 
 /// `400 Gb/sec (4X NDR)`.
@@ -231,6 +250,30 @@ mod tests {
         assert_eq!(survey(&tree).rails[0].line_gbit_per_s, Some(800.0));
         tree.file("sys/class/net/eth1/bonding_slave/mii_status", "down\n");
         assert_eq!(survey(&tree).rails[0].line_gbit_per_s, Some(400.0));
+    }
+
+    #[test]
+    fn legs_with_a_link_make_the_line_where_the_driver_does_not_tell_which_carry() {
+        let tree = bonded();
+        tree.files("sys/class/net/bond0/bonding", &[("mode", "802.3ad 4\n"), ("slaves", "eth0 eth1\n")]);
+        for leg in ["eth0", "eth1"] {
+            tree.remove(&format!("sys/class/net/{leg}/bonding_slave"));
+            tree.file(&format!("sys/class/net/{leg}/carrier"), "1\n");
+        }
+        let topology = survey(&tree);
+        assert_eq!(topology.rails[0].line_gbit_per_s, Some(800.0));
+        let legs = &topology.rails[0].bond.as_ref().unwrap().legs;
+        assert!(legs.iter().all(|leg| leg.active.is_none()), "{legs:?}");
+        assert!(
+            topology
+                .gaps
+                .iter()
+                .any(|gap| gap.reason.ends_with("is not known; it has a link, and is taken to")),
+            "{:?}",
+            topology.gaps
+        );
+        tree.file("sys/class/net/bond0/bonding/mode", "active-backup 1\n");
+        assert_eq!(survey(&tree).rails[0].line_gbit_per_s, Some(400.0), "one of two alike");
     }
 
     #[test]

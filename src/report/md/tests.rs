@@ -15,8 +15,8 @@ fn a_ticket_says_first_what_is_wrong_and_what_to_do() {
     assert_eq!(lines[2], "- **WARNING** `bond-leg-imbalance` on mlx5_bond_1");
     assert!(lines[4].starts_with("  - to do: "), "{text}");
     for line in [
-        "| rail | received GB/s | sent GB/s | could do GB/s | % |",
-        "| mlx5_bond_1 | 24.50 | 0.00 | 49.02 line | 50 |",
+        "| rail | received GB/s | sent GB/s | could do GB/s as counted | % |",
+        "| mlx5_bond_1 | 24.50 | 0.00 | 49.71 line | 49 |",
         "| leg eth0 | 24.40 | 0.00 |  |  |",
         "- mlx5_bond_1 (firmware): fw\\_ver: permission denied",
     ] {

@@ -2,7 +2,7 @@
 
 use super::packed::Packed;
 use crate::ceilings;
-pub(crate) use crate::report::rails::address;
+pub(crate) use crate::report::gids::address;
 use crate::report::rails::model;
 use crate::report::text::wrap::Wrapped;
 use probes::model::{
@@ -69,11 +69,18 @@ pub(crate) fn heading(rail: &Rail) -> Vec<String> {
     ]
 }
 
-/// `4X NDR` of an active `InfiniBand` port. On Ethernet the kernel makes such words up from the speed.
-fn lanes(rail: &Rail) -> Option<&str> {
+/// `4X NDR` of an active `InfiniBand` port; of generations whose rate is told with the line code in it also that rate, since
+/// the line is what is left. On Ethernet the kernel makes such words up from the speed.
+fn lanes(rail: &Rail) -> Option<String> {
     let text = rail.rate_text.as_deref().filter(|_| rail.is_active())?;
-    let (_, rest) = text.split_once('(')?;
-    (rail.link_layer == Some(LinkLayer::InfiniBand)).then(|| rest.trim_end_matches(')'))
+    let (rate, rest) = text.split_once(" Gb/sec (")?;
+    let lanes = rest.trim_end_matches(')');
+    let code = match lanes.rsplit(' ').next() {
+        Some("SDR" | "DDR" | "QDR") => format!(", {rate} before 8b/10b"),
+        Some("FDR") => format!(", {rate} before 64b/66b"),
+        _ => String::new(),
+    };
+    (rail.link_layer == Some(LinkLayer::InfiniBand)).then(|| format!("{lanes}{code}"))
 }
 
 fn infiniband(rail: &Rail) -> String {

@@ -1,7 +1,8 @@
 //! The table of the rails.
 
-use super::super::{LegRow, RailRow, Report};
+use super::super::{Bytes, LegRow, RailRow, Report};
 use super::wrap::{Wrapped, clip};
+use crate::ceilings::Bound;
 use crate::settings::Size;
 use probes::model::WorkerPhase;
 use std::fmt::{self, Formatter};
@@ -20,7 +21,10 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
     let heading = load_heading(host);
     let load_columns = heading.chars().count().max(9);
     let load = if with_load { format!("{heading:>load_columns$}") } else { String::new() };
-    writeln!(f, "{:<name_columns$} node state   rx GB/s  tx GB/s{load}  ceiling GB/s     %", "rail")?;
+    // as wide as what stands below it, the ceiling and its share
+    let ceiling_heading = format!("{:<18}", ceiling_heading(host));
+    let heads = format!("{:<name_columns$} node state   rx GB/s  tx GB/s{load}  {ceiling_heading}", "rail");
+    writeln!(f, "{}", heads.trim_end())?;
     let caveat = caveat(host);
     for rail in &host.rails {
         let node = rail.numa_node.map_or("?".to_owned(), |node| node.to_string());
@@ -38,7 +42,7 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
             clip(&name(rail), name_columns),
             rate(rail.rx_gb_per_s),
             rate(rail.tx_gb_per_s),
-            ceiling(rail),
+            ceiling(rail, host),
             share(rail, host),
         );
         writeln!(f, "{}", line.trim_end())?;
@@ -63,6 +67,7 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
             writeln!(f, "{}", line.trim_end())?;
         }
     }
+    changed(f, host)?;
     shared(f, host)?;
     let total = &host.total;
     let load =
@@ -86,6 +91,26 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
         write!(f, "{}", Wrapped { lead: "not in the total, since implausible: ", text: &devices })?;
     }
     Ok(())
+}
+
+/// Limits that were not the same all the time: the ceiling beside the rate is a mean then.
+fn changed(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
+    let changed = host.rails.iter().filter(|rail| mean_ceiling(rail).is_some());
+    let changed: Vec<String> = changed
+        .map(|rail| {
+            let now = rail.ceilings_gb_per_s.lowest_of(bytes_of(host));
+            let now = now.filter(|_| not_active(rail).is_none());
+            format!("{} {}", name(rail), now.map_or("none".to_owned(), |(gb_per_s, _)| short(gb_per_s)))
+        })
+        .collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let text = format!(
+        "what the link could do changed; the ceiling is its mean over that time. Now: {}",
+        changed.join(", ")
+    );
+    write!(f, "{}", Wrapped { lead: "mean: ", text: &text })
 }
 
 /// A share that is less than this part of what the rail could do by itself is told.
@@ -160,14 +185,65 @@ pub(in crate::report) fn short(gb_per_s: f64) -> String {
     }
 }
 
-pub(in crate::report) fn ceiling(rail: &RailRow) -> String {
-    rail.ceilings_gb_per_s
-        .lowest()
-        .map_or("unknown".to_owned(), |(bound, name)| format!("{} {name}", short(bound)))
+/// Which bytes the ceilings and shares of this table count: payload where a load of ours ran, else what ports count.
+fn bytes_of(host: &Report) -> Bytes {
+    let with_load = host.rails.iter().any(|rail| rail.load_gb_per_s.is_some());
+    if with_load || !host.has_rates() { Bytes::Payload } else { Bytes::Counted }
 }
 
-/// Share of the ceiling: payload of our load where it ran, else the busier direction as counted. A
-/// load over TCP has none.
+/// What the column of the ceilings, and of the shares of them, is called.
+pub(in crate::report) fn ceiling_heading(host: &Report) -> &'static str {
+    match bytes_of(host) {
+        _ if !host.has_rates() => "ceiling GB/s",
+        Bytes::Payload => "ceiling, payload %",
+        Bytes::Counted => "ceiling, counted %",
+    }
+}
+
+/// The same where it has a column of its own.
+pub(in crate::report) fn could_heading(host: &Report) -> &'static str {
+    match bytes_of(host) {
+        _ if !host.has_rates() => "could do GB/s",
+        Bytes::Payload => "could do GB/s of payload",
+        Bytes::Counted => "could do GB/s as counted",
+    }
+}
+
+/// The mean of what a rail could do, where that was not the same all the time.
+fn mean_ceiling(rail: &RailRow) -> Option<f64> {
+    rail.held_against.filter(|held| held.limit_changed).map(|held| held.ceiling_gb_per_s)
+}
+
+/// `down`, `init`: the state of a port over which nothing goes; `None` of one that is ACTIVE, or not known.
+fn not_active(rail: &RailRow) -> Option<String> {
+    let state = rail.state.as_deref().filter(|state| *state != "ACTIVE")?;
+    Some(state.to_lowercase())
+}
+
+pub(in crate::report) fn ceiling(rail: &RailRow, host: &Report) -> String {
+    if let Some(mean) = mean_ceiling(rail) {
+        return format!("{} mean", short(mean));
+    }
+    if rail.lost {
+        return "gone".to_owned();
+    }
+    if let Some(state) = not_active(rail) {
+        return state;
+    }
+    match rail.ceilings_gb_per_s.lowest_of(bytes_of(host)) {
+        // a PCIe path is no ceiling to go by where the wire may be narrower
+        Some((_, "pcie")) | None if !line_is_known(rail) => "line unknown".to_owned(),
+        Some((bound, name)) => format!("{} {name}", short(bound)),
+        None => "unknown".to_owned(),
+    }
+}
+
+fn line_is_known(rail: &RailRow) -> bool {
+    rail.ceilings_gb_per_s.line.or(rail.ceilings_gb_per_s.line_raw).is_some()
+}
+
+/// Share of the ceiling: payload of our load where it ran, else the busier direction as counted, each of the most there could
+/// be of these bytes. A load over TCP has none.
 pub(in crate::report) fn share(rail: &RailRow, host: &Report) -> String {
     if host.total.left_out.contains(&rail.device) {
         return "?".to_owned();
@@ -175,9 +251,33 @@ pub(in crate::report) fn share(rail: &RailRow, host: &Report) -> String {
     if host.load.as_ref().is_some_and(|load| load.functional_check) {
         return "-".to_owned();
     }
-    let counted = [rail.rx_gb_per_s, rail.tx_gb_per_s].into_iter().flatten().reduce(f64::max);
-    match (rail.load_gb_per_s.or(counted), rail.ceilings_gb_per_s.lowest()) {
-        (Some(rate), Some((bound, _))) if bound > 0.0 => format!("{:.0}", rate / bound * 100.0),
-        _ => String::new(),
+    let told = rail
+        .held_against
+        .filter(|held| line_is_known(rail) || held.by == Bound::ReadWindow || held.limit_changed);
+    told.map_or(String::new(), |held| format!("{:.0}", held.share * 100.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::report::build;
+    use crate::rules::Limits;
+    use crate::rules::testing::{Traffic, rail, timeline, two_sockets};
+    use probes::model::Rail;
+
+    #[test]
+    fn a_port_that_is_down_or_whose_line_is_not_known_has_no_pcie_path_for_a_ceiling() {
+        let down = Rail { state: Some("DOWN".into()), ..rail("mlx5_1") };
+        let unknown = Rail { line_gbit_per_s: None, ..rail("mlx5_2") };
+        let topology = two_sockets(vec![rail("mlx5_0"), down, unknown]);
+        let text = build(&timeline(topology, &Traffic::loaded(&[24.5, 0.0, 24.5])), &Limits::default(), &[])
+            .to_string();
+        for line in [
+            "rail   node state   rx GB/s  tx GB/s  ceiling, counted %",
+            "mlx5_0    0 ACTIVE    24.50     0.00  49.71 line      49",
+            "mlx5_1    0 DOWN       0.00     0.00  down",
+            "mlx5_2    0 ACTIVE    24.50     0.00  line unknown",
+        ] {
+            assert!(text.lines().any(|printed| printed == line), "{line}\n{text}");
+        }
     }
 }

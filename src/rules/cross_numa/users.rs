@@ -1,6 +1,8 @@
 //! Who uses rails, and where they are: processes found on the node, and the threads of a load.
 
-use probes::model::{CpuSet, Load, LoadOrigin, LoadTarget, Process, ProcessSource, RailId, Topology, Worker};
+use probes::model::{
+    BoundThreads, CpuSet, Load, LoadOrigin, LoadTarget, Process, ProcessSource, RailId, Topology, Worker,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One user of rails.
@@ -16,6 +18,8 @@ pub(in crate::rules) struct User {
     pub mems_allowed: Option<CpuSet>,
     /// Whether it is this program's own load, which is placed by `--place`.
     pub ours: bool,
+    /// Its threads by the CPUs they may run on, where these differ.
+    pub bound: Vec<BoundThreads>,
     /// GPU that the data go to.
     pub gpu: Option<String>,
     /// Placement as our own load asked for it: `local`, a CPU list.
@@ -97,6 +101,7 @@ pub(in crate::rules) fn all(topology: &Topology, processes: &[Process], load: Op
             name: Some(process.name.clone()),
             ours: process.source == ProcessSource::OurLoad,
             cpus: process.cpus_allowed.clone(),
+            bound: process.bound_threads.clone(),
             mems_allowed: process.mems_allowed.clone(),
             mappings: process.large_mapping_bytes_by_node.clone(),
             ..User::default()
@@ -160,6 +165,9 @@ fn described(topology: &Topology, mut users: BTreeMap<u32, User>, load: &Load) -
         .and_then(|gpu| gpu.numa_node);
     let mut user = load.pid.and_then(|pid| users.remove(&pid)).unwrap_or_default();
     user.pid = user.pid.or(load.pid);
+    if load.cpus.is_some() {
+        user.bound.clear();
+    }
     user.cpus = load.cpus.clone().or(user.cpus);
     user.buffer_node = gpu_node.or(load.buffer_node).or(user.buffer_node);
     user.gpu = gpu;

@@ -33,7 +33,7 @@ pub(super) const CODES: &[Explanation] = &[
         severity: "warning",
         means: "A leg has a link, and LACP keeps it out of the bond, so it carries nothing.",
         fires: "In 802.3ad: the leg is in another aggregator than the active one, or its port state, or its partner's, lacks \
-                in sync (8), collecting (16) or distributing (32).",
+                in sync (8), collecting (16) or distributing (32). Of a partner's state only where its packets were heard.",
         silent: "Where `/proc/net/bonding` is not readable.",
         mend: "Put both switch ports into one LACP group (over two switches: one MLAG), with the same rate and key; look with \
                `cat /proc/net/bonding/BOND`.",

@@ -7,7 +7,7 @@ pub(super) const CODES: &[Explanation] = &[
         code: "cross-numa",
         severity: "info on the same socket, warning on another",
         means: "A process, a thread of a load or a buffer sits on another NUMA node than the rail it uses: with its memory elsewhere the data cross from node to node, with its CPUs alone the completions do.",
-        fires: "None of the CPUs it may run on is on the rail's node, or its buffers were put elsewhere, or more than \
+        fires: "None of the CPUs it may run on (of a process whose threads differ: that one of them may run on) is on the rail's node, or its buffers were put elsewhere, or more than \
                 {far-memory-share} of its large mappings (its registered regions where the kernel names them) lie elsewhere.",
         silent: "Without such evidence: a slow rail alone proves nothing about placement. Mappings below 2 MiB together are \
                  left out.",
@@ -106,8 +106,8 @@ pub(super) const CODES: &[Explanation] = &[
         code: "shared-rail",
         severity: "info",
         means: "Two ranks of one job use one rail while another is used by none of them.",
-        fires: "Processes of one job with queue pairs, ranks as their launcher wrote them, are on one rail, and an ACTIVE rail \
-                is free.",
+        fires: "Processes of one job with queue pairs, ranks as their launcher wrote them or as equal command lines tell them \
+                (`--local_rank`, `--rank`), are on one rail, and an ACTIVE rail is free.",
         silent: "Where every ACTIVE rail is in use by the job: then there are more ranks than rails.",
         mend: "Give each rank the rail nearest to its GPU (`NCCL_IB_HCA`, `UCX_NET_DEVICES`): `railscope export --format env`.",
         source: "environment of Open MPI, Slurm, PyTorch and MPICH launchers",

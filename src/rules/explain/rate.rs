@@ -41,8 +41,8 @@ pub(super) const CODES: &[Explanation] = &[
         severity: "warning",
         means: "More than the PCIe path can carry at all: a measurement error, such as windows that do not fit together. It \
                 is left out of means and of comparisons.",
-        fires: "The rate is above 1.02 × the raw rate of the slowest PCIe hop.",
-        silent: "Where speed or width of the PCIe path is not known.",
+        fires: "The rate is above 1.02 × the raw rate of the slowest PCIe hop, in all intervals or in some, which are then left out.",
+        silent: "Where speed or width of the PCIe path is not known, and about blips of less than half a second together.",
         mend: "Do not quote it. Measure again with one clock: `railscope load PEER`.",
         source: "PCI Express Base Specification 5.0, 4.2",
     },

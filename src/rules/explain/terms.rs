@@ -58,6 +58,10 @@ pub const TERMS: &[Term] = &[
         means: "Where the card says that a request is done. Programs poll it; an empty poll found nothing.",
     },
     Term {
+        words: &["counted"],
+        means: "What the counters of a port tell: payload with the headers of its packets, without what is around a packet on the wire.",
+    },
+    Term {
         words: &["CRC", "FEC"],
         means: "Sums by which the receiver of a link finds damaged packets (CRC), or mends damaged bits (FEC).",
     },
@@ -84,6 +88,10 @@ pub const TERMS: &[Term] = &[
     Term {
         words: &["HDR", "NDR", "EDR"],
         means: "Generations of InfiniBand: 100 (EDR), 200 (HDR) and 400 Gb/s (NDR) over four lanes.",
+    },
+    Term {
+        words: &["heat strip"],
+        means: "The line of a rail in the view of rates over time: a cell for each stretch of the session, fuller the more of its ceiling the rail moved in it.",
     },
     Term {
         words: &["hop"],
@@ -145,6 +153,10 @@ pub const TERMS: &[Term] = &[
         means: "A receiver with full buffers tells the other end of its link to wait; with PFC for one priority only.",
     },
     Term {
+        words: &["payload"],
+        means: "The bytes that programs ask for. Headers of packets come on top of them, on the wire and over PCIe.",
+    },
+    Term {
         words: &["peermem", "nvidia-peermem"],
         means: "A kernel module that lets a NIC reach a GPU's memory where dmabuf cannot.",
     },
@@ -160,6 +172,10 @@ pub const TERMS: &[Term] = &[
     Term {
         words: &["rail"],
         means: "One RDMA port with its way to memory: NIC, PCIe path, NUMA node. On a bond all legs are one rail.",
+    },
+    Term {
+        words: &["raw"],
+        means: "Of a wire or PCIe link: its rate with all that is on it. Headers take their part of it; what is left is payload.",
     },
     Term {
         words: &["RDMA", "verbs"],
@@ -187,11 +203,16 @@ pub const TERMS: &[Term] = &[
         means: "RDMA over Ethernet. Version 2 travels in UDP packets and can be routed.",
     },
     Term { words: &["round trip"], means: "Time from asking for a READ to having its answer." },
+    Term {
+        words: &["SDR", "DDR", "QDR", "FDR", "8b/10b"],
+        means: "Generations of InfiniBand before EDR. SDR, DDR and QDR send ten bits for eight of data (8b/10b), FDR 66 for 64; the line told here is what is left for data: 32 of the 40 Gb/s of QDR.",
+    },
     Term { words: &["SR-IOV"], means: "How one card gives itself out as several virtual functions (VF)." },
     Term {
         words: &["subnet manager", "SM"],
         means: "The program that sets up an InfiniBand fabric; without one no port becomes ACTIVE.",
     },
+    Term { words: &["TID"], means: "Number of one thread of a process, where PID is that of the process." },
     Term {
         words: &["VF", "PF"],
         means: "Virtual and physical function of a card: a VF is a share of it, given to a guest or container.",

@@ -88,7 +88,11 @@ impl Masker {
             let name = self.table.name(&process.name);
             let rank =
                 process.rank.as_ref().map(|rank| Rank { job: self.table.name(&rank.job), ..rank.clone() });
-            Process { name, rank, ..self.part(process) }
+            let mut masked: Process = self.part(process);
+            for (threads, whole) in masked.bound_threads.iter_mut().zip(&process.bound_threads) {
+                threads.name = self.table.name(&whole.name);
+            }
+            Process { name, rank, ..masked }
         };
         processes.iter().map(one).collect()
     }

@@ -1,5 +1,7 @@
 use super::Masker;
-use crate::model::{Gap, Gid, Host, Load, Process, ProcessSource, Rail, Rank, Subnet, Topology};
+use crate::model::{
+    BoundThreads, Gap, Gid, Host, Load, Process, ProcessSource, Rail, Rank, Subnet, Topology,
+};
 
 fn topology() -> Topology {
     let mut topology = Topology {
@@ -37,6 +39,13 @@ fn process() -> Process {
         queue_pairs: None,
         source: ProcessSource::OpenFile,
         cpus_allowed: None,
+        bound_threads: vec![BoundThreads {
+            cpus: "0-3".parse().unwrap(),
+            count: 1,
+            busiest: 8,
+            name: "secret-llm-poll".into(),
+            works: None,
+        }],
         mems_allowed: None,
         last_cpus: Vec::new(),
         large_mapping_bytes_by_node: None,

@@ -8,6 +8,19 @@
 //! session::FrameSource ──▶ timeline::Timeline ──▶ rules::diagnose ──▶ view (screen) or report (text, JSON)
 //! ```
 //!
+//! | room | holds |
+//! |---|---|
+//! | [`session`], [`sim`] | where frames come from and where they are kept; a node that is simulated |
+//! | [`timeline`], [`ceilings`] | rates and sums of frames; what a rail could do |
+//! | [`rules`] | judgement: pure functions over a topology and a timeline |
+//! | [`experiments`], [`sweep`] | planned loads that tell the causes of a slow rail apart; one load at many sizes |
+//! | [`pins`], [`diff`] | where each user of a rail is, and whether that is near; two sessions held against each other |
+//! | [`report`], [`export`] | what a session amounts to; what the survey learnt, in the words of other tools |
+//! | [`app`], [`view`], [`tui`], [`outline`] | what the screen knows, as cells, its event loop; what happened when |
+//! | [`peer`] | the two ends of a load |
+//! | [`cli`], [`settings`], [`commands`] | what can be typed, what holds then, one file a command |
+//! | [`signals`], [`hangup`], [`printable`] | being told to stop; the terminal that goes away; text that a terminal may be shown |
+//!
 //! | to add | write | and |
 //! |---|---|---|
 //! | a probe | `probes/src/survey/x.rs`, `impl Probe` | `mod` and one entry in `survey::ALL` |

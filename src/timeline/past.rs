@@ -111,7 +111,8 @@ impl Tracker {
         };
         let mut rails = vec![probes::model::RailFrame::default(); frame.rails.len()];
         for (at, (kept, read)) in rails.iter_mut().zip(&frame.rails).enumerate() {
-            if is_of(&self.bytes, at) {
+            // what its ports moved is a leg's only beside what the rail did
+            if is_of(&self.bytes, at) || is_of(&self.legs, at) {
                 (kept.rx_bytes, kept.tx_bytes) = (read.rx_bytes, read.tx_bytes);
             }
             if is_of(&self.legs, at) {

@@ -214,3 +214,21 @@ fn the_window_is_a_minute_and_the_sums_are_not() {
     assert_eq!(timeline.local().intervals().len(), 60);
     assert_eq!(timeline.local().sums().rails[0].rx.count, 200);
 }
+
+#[test]
+fn legs_that_only_their_ports_count_have_the_same_rates_after_a_seek() {
+    // bytes at every frame, legs at every other
+    let frame = |seq: u64| {
+        let port = |moved| LegFrame { rx_port_bytes: Some(moved * seq * GB), ..LegFrame::default() };
+        let legs = if seq.is_multiple_of(2) { vec![port(30), port(10)] } else { Vec::new() };
+        let rail =
+            RailFrame { rx_bytes: Some(40 * seq * GB), tx_bytes: Some(0), legs, ..RailFrame::default() };
+        Frame { seq, at_ns: seq * SECOND, rails: vec![rail], ..Frame::default() }
+    };
+    let mut resumed = Timeline::resume(session(), played((0..2).map(frame)).past());
+    resumed.push(frame(2));
+    let whole = played((0..3).map(frame));
+    let legs = |timeline: &Timeline| timeline.local().now(RailId(0)).unwrap().legs.clone();
+    assert_eq!(legs(&whole)[0].rx_gb_per_s, Some(30.0));
+    assert_eq!(legs(&resumed), legs(&whole));
+}

@@ -27,6 +27,7 @@
 mod card;
 mod clock;
 mod counted;
+mod far_end;
 mod flows;
 mod machine;
 mod node;

@@ -1,7 +1,7 @@
 //! `diagnose` asked about 500 nodes with one or two causes planted at random, and about 500 healthy ones.
 //!
 //! It sees topology and frames only, as it does of a live node: the plan says which load comes next, the world makes the
-//! two frames of it. `make verdicts` prints what comes of it. What counts as right, rail by rail:
+//! two frames of it, and on most nodes two samples of the other end. `make verdicts` prints what comes of it. What counts as right, rail by rail:
 //!
 //! * The planted causes leave the rail less than [`SLOW`] of what it would get on the same node without them, alone or with
 //!   all rails loaded: it must be slow, and the cause that is named first must be one of those planted on it (of two, either
@@ -40,7 +40,8 @@ fn diagnose(world: &World) -> (Vec<RailDiagnosis>, usize) {
         assert!(seen.len() < 400, "the plan ends");
         let setup = Setup::of(&step.params, None);
         let shown = world.window(&setup, &step.rails, &step.to_string(), Duration::from_secs(1));
-        seen.push(Seen::between(step, world.topology(), &shown.from, &shown.to, shown.failures));
+        let here = Seen::between(step, world.topology(), &shown.from, &shown.to, shown.failures);
+        seen.push(here.with_far(&shown.far, shown.far_gap));
     }
     (judge(world.topology(), &limits, &seen), seen.len())
 }

@@ -127,8 +127,9 @@ fn rates(world: &World, setup: &Setup, loaded: &[usize], beyond_gb_per_s: &[f64]
 
 /// What holds each loaded rail back: something beyond the host, the host, or nothing that a counter would tell of.
 pub(super) fn held_by(world: &World, setup: &Setup, loaded: &[usize], rates: &Rates) -> Vec<Option<Grows>> {
-    let mut counters = loaded.iter().flat_map(|&rail| &world.unseen[rail].counters);
-    if counters.all(|counter| counter.grows == Grows::Always) {
+    let here = loaded.iter().flat_map(|&rail| &world.unseen[rail].counters);
+    let there = world.far_end.iter().flat_map(|far_end| far_end.rails.iter().flatten());
+    if here.chain(there).all(|counter| counter.grows == Grows::Always) {
         return vec![None; loaded.len()];
     }
     let host = self::rates(world, setup, loaded, &[]);

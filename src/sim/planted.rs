@@ -1,12 +1,13 @@
 //! Nodes with one or two causes of slowness planted in them at random, each from its seed.
 //!
 //! Whatever else is drawn is there on healthy nodes too: 1 to 10 % noise, others' traffic on some rails, NICs that do
-//! not tell the bytes of their legs or have no counters of a kind, a rail that cannot be loaded, marks and losses as they
-//! happen on any fabric, and what it costs to use a rail from another socket.
+//! not tell the bytes of their legs or have no counters of a kind, another end that is not seen or does not count everything, a rail
+//! that cannot be loaded, marks and losses as they happen on any fabric, and what it costs to use a rail from another socket.
 
 mod causes;
 mod dice;
 
+use super::far_end::FarEnd;
 use super::flows::rates_gb_per_s;
 use super::machine::Machine;
 use super::setup::Setup;
@@ -23,6 +24,12 @@ const COUNTERS: [&[(&str, u64)]; 4] = [
     &[("hw/out_of_sequence", 1207), ("hw/implied_nak_seq_err", 4), ("hw/packet_seq_err", 9)],
     &[("eth/rx_prio3_pause", 811)],
     &[("eth/tx_prio3_pause", 77), ("eth/rx_prio3_discards", 0)],
+];
+/// Counters of the other end in three kinds: congestion, loss, and pauses.
+const FAR_COUNTERS: [&[(&str, u64)]; 3] = [
+    &[("hw/rp_cnp_handled", 77_120), ("hw/np_cnp_sent", 604)],
+    &[("hw/packet_seq_err", 31), ("hw/duplicate_request", 2)],
+    &[("eth/rx_prio3_pause", 402), ("eth/tx_prio3_pause", 18)],
 ];
 /// Counters that stand still whatever happens here.
 const QUIET: [(&str, u64); 3] = [("port/link_downed", 1), ("port/symbol_error", 0), ("hw/out_of_buffer", 0)];
@@ -137,12 +144,12 @@ impl Planted {
     #[must_use]
     pub fn healthy(seed: u64) -> Self {
         // other draws than those of the planted node of the same seed
-        let (planted, _) = Self::drawn(seed, &mut Dice::new(seed, 1));
+        let (planted, _) = Self::drawn(seed, 1, &mut Dice::new(seed, 1));
         planted
     }
 
     /// A node and its machine, before anything is planted.
-    fn drawn(seed: u64, dice: &mut Dice) -> (Self, World) {
+    fn drawn(seed: u64, stream: u64, dice: &mut Dice) -> (Self, World) {
         let machine = *dice.one_of(&Machine::ALL);
         let mut topology = machine.topology();
         let lacks: Vec<bool> = COUNTERS.iter().map(|_| dice.one_in(LACKS)).collect();
@@ -184,12 +191,14 @@ impl Planted {
             }
         });
         let unseen = unseen.collect();
+        let far_end = Self::far_end(seed, stream + 2, topology.rails.len());
         let world = World {
             unseen,
             topology,
             socket_link_gb_per_s: (machine != Machine::TwoOnOneNode).then(|| dice.between(25.0, 120.0)),
             noise: dice.between(0.01, 0.10),
             scenario: ("healthy".to_owned(), seed),
+            far_end,
             ..World::of(Topology::default())
         };
         let truth = |(rail, unseen): (&Rail, &Unseen)| Truth {
@@ -200,6 +209,38 @@ impl Planted {
         };
         let rails = world.topology.rails.iter().zip(&world.unseen).map(truth).collect();
         (Self { world: world.clone(), machine, causes: Vec::new(), rails }, world)
+    }
+
+    /// The other end of a node with so many rails; `None` once in a while, where it is of an older version.
+    fn far_end(seed: u64, stream: u64, rails: usize) -> Option<FarEnd> {
+        let mut dice = Dice::new(seed, stream);
+        if dice.one_in(LACKS) {
+            return None;
+        }
+        let kinds: Vec<_> = FAR_COUNTERS.into_iter().filter(|_| !dice.one_in(LACKS)).collect();
+        let counters: Vec<(&str, u64)> = kinds.into_iter().flatten().copied().chain(QUIET).collect();
+        // some fabrics slow their senders down a little all day
+        let usual_per_gb = if dice.one_in(5) { dice.between(0.5, 4.0) } else { 0.0 };
+        // pauses that it sends stop requests, which no rail is slower for
+        let pauses_per_gb = dice.between(20.0, 400.0);
+        let rail = |_| {
+            let pauses = dice.one_in(8);
+            let of = |(name, before): &(&str, u64)| Counter {
+                per_gb: match *name {
+                    "hw/rp_cnp_handled" => usual_per_gb,
+                    "eth/tx_prio3_pause" if pauses => pauses_per_gb,
+                    _ => 0.0,
+                },
+                before: *before,
+                grows: Grows::Always,
+            };
+            counters.iter().map(of).collect()
+        };
+        Some(FarEnd {
+            hostname: "target".to_owned(),
+            names: counters.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            rails: (0..rails).map(rail).collect(),
+        })
     }
 
     /// What each rail gets, as a share of what it would get on this node.
@@ -226,7 +267,7 @@ impl World {
     #[must_use]
     pub fn planted(seed: u64) -> Planted {
         let mut dice = Dice::new(seed, 0);
-        let (mut planted, healthy) = Planted::drawn(seed, &mut dice);
+        let (mut planted, healthy) = Planted::drawn(seed, 0, &mut dice);
         planted.world.scenario = ("planted".to_owned(), seed);
         let causes = match dice.below(10) {
             0 => vec![Cause::Unknown],

@@ -1,11 +1,12 @@
 //! Both ends of a load's measured time, made at once: what experiments look at, without threads and without waiting.
 
 use super::counted::Messages;
+use super::far_end::Arrived;
 use super::flows::{Rates, held_by, legs_of, rates_gb_per_s, single_read_ns, thread_gb_per_s};
 use super::noise::Noise;
 use super::setup::Setup;
 use super::world::{Grows, World};
-use probes::model::{Frame, LegFrame, PerfFrame, RailFrame, RailId, WorkerFrame, WorkerPhase};
+use probes::model::{FarSample, Frame, LegFrame, PerfFrame, RailFrame, RailId, WorkerFrame, WorkerPhase};
 use probes::times::nanoseconds;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +27,10 @@ pub struct Window {
     pub to: Frame,
     /// Rails that failed, and why.
     pub failures: Vec<String>,
+    /// What the rails at the other end counted meanwhile.
+    pub far: Vec<FarSample>,
+    /// Why they are not seen; `None` where they are.
+    pub far_gap: Option<String>,
 }
 
 /// One load and what it brings.
@@ -82,6 +87,8 @@ impl World {
             from: frame(0, setup.warmup, Duration::ZERO),
             to: frame(1, setup.warmup + time, time),
             failures: unable.iter().map(why).collect(),
+            far: loaded.far(setup.warmup, time),
+            far_gap: self.far_end.is_none().then(|| "a simulated node has none".to_owned()),
         }
     }
 }
@@ -113,6 +120,21 @@ impl Loaded<'_> {
                 }
             })
         })
+    }
+
+    /// What the rails at the other end counted in a time after the warm-up.
+    fn far(&self, warmup: Duration, time: Duration) -> Vec<FarSample> {
+        let Some(far_end) = &self.world.far_end else { return Vec::new() };
+        let sample = |(position, &at): (usize, &usize)| {
+            let gb = |seconds: f64| self.rates.of(position) * self.shares[position] * seconds;
+            let arrived = Arrived {
+                gb: [gb(warmup.as_secs_f64()), gb((warmup + time).as_secs_f64())],
+                held_by: self.held_by[position],
+                ns: nanoseconds(time),
+            };
+            far_end.sample(at, &self.world.topology.rails[at], arrived)
+        };
+        self.rails.iter().enumerate().map(sample).collect()
     }
 
     /// What a rail has counted after so many seconds.

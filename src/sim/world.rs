@@ -1,5 +1,6 @@
 //! A simulated node as it really is: what a survey finds of it, and what no survey tells.
 
+use super::far_end::FarEnd;
 use super::node;
 use super::scenario::{DEVICE, Fault, Scenario};
 use probes::model::{Rail, Topology};
@@ -18,6 +19,8 @@ pub struct World {
     pub(super) socket_link_gb_per_s: Option<f64>,
     /// What bounds traffic beyond this host, GB/s; rails say by [`Unseen::beyond`] which of it they cross.
     pub(super) beyond_gb_per_s: Vec<f64>,
+    /// The other end; `None` where it is not seen.
+    pub(super) far_end: Option<FarEnd>,
     /// Share by which a rate strays from its mean.
     pub(super) noise: f64,
     /// Name and seed in the session.
@@ -114,6 +117,7 @@ impl World {
             memory: BTreeMap::new(),
             socket_link_gb_per_s: None,
             beyond_gb_per_s: Vec::new(),
+            far_end: None,
             noise: 0.0,
             scenario: ("ceilings".to_owned(), 1),
         }
@@ -144,6 +148,10 @@ impl World {
         self.topology.rails.retain(|_| *keeps.next().unwrap_or(&false));
         let mut keeps = kept.iter();
         self.unseen.retain(|_| *keeps.next().unwrap_or(&false));
+        if let Some(far_end) = &mut self.far_end {
+            let mut keeps = kept.iter();
+            far_end.rails.retain(|_| *keeps.next().unwrap_or(&false));
+        }
     }
 
     /// Positions of the rails that can be loaded.

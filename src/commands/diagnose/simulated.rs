@@ -79,7 +79,7 @@ impl Laboratory for SimulatedRails {
             failures: shown.failures,
             peer: None,
             caveat: None,
-            far: FarSide::unseen("a simulated node has none"),
+            far: FarSide { samples: shown.far, gap: shown.far_gap },
         }))
     }
 }

@@ -19,6 +19,9 @@ use crate::experiments::plan::Kind;
 
 /// Counters that grow by less for each gigabyte are ordinary life.
 const NOTABLE_PER_GB: f64 = 1.0;
+/// Where no rail is healthy nobody knows what is ordinary there, and it takes more: some fabrics mark a few packets of each
+/// gigabyte all day.
+const NOTABLE_WITHOUT_CONTROL_PER_GB: f64 = 5.0;
 /// And so is what is not that many times as much as on the healthy rail.
 const BEYOND_USUAL: f64 = 3.0;
 
@@ -166,9 +169,10 @@ impl Case<'_> {
         let notable = KINDS.into_iter().filter_map(|kind| {
             let kind = [kind];
             let per_gb = self.moved(&self.rail.device, &kind).per_gb(end, of)?;
-            let usual =
-                self.control.and_then(|device| self.moved(device, &kind).per_gb(end, of)).unwrap_or(0.0);
-            (per_gb >= NOTABLE_PER_GB && per_gb >= BEYOND_USUAL * usual).then_some(per_gb)
+            let usual = self.control.and_then(|device| self.moved(device, &kind).per_gb(end, of));
+            let least = usual
+                .map_or(NOTABLE_WITHOUT_CONTROL_PER_GB, |usual| NOTABLE_PER_GB.max(BEYOND_USUAL * usual));
+            (per_gb >= least).then_some(per_gb)
         });
         notable.reduce(f64::max)
     }

@@ -32,11 +32,15 @@ impl Planting<'_> {
             Cause::LowLink => self.low_link(),
             Cause::WrongNode => self.wrong_node(),
             Cause::Congestion => {
-                self.fabric(&["hw/np_ecn_marked_roce_packets", "hw/np_cnp_sent"], (20.0, 400.0))
+                let here = ["hw/np_ecn_marked_roce_packets", "hw/np_cnp_sent"];
+                self.fabric(&here, "hw/rp_cnp_handled", (20.0, 400.0))
             }
-            Cause::Loss => self.fabric(&["hw/out_of_sequence", "hw/implied_nak_seq_err"], (15.0, 60.0)),
+            Cause::Loss => {
+                let here = ["hw/out_of_sequence", "hw/implied_nak_seq_err"];
+                self.fabric(&here, "hw/duplicate_request", (15.0, 60.0))
+            }
             // what is paused is the sender of the data, at the other end
-            Cause::Pauses => self.fabric(&[], (20.0, 400.0)),
+            Cause::Pauses => self.fabric(&[], "eth/rx_prio3_pause", (20.0, 400.0)),
             Cause::ReadWindow => self.read_window(),
             Cause::Cpu => self.cpu(),
             Cause::Memory => self.memory(),
@@ -50,11 +54,13 @@ impl Planting<'_> {
             let (truth, unseen) = (&mut self.planted.rails[at], &self.planted.world.unseen[at]);
             let counters = &self.planted.world.topology.rails[at].counters;
             let lacks = |name: &str| !counters.iter().any(|counter| counter == name);
+            let far_end = self.planted.world.far_end.as_ref();
+            let is_unseen_there = |name: &str| !far_end.is_some_and(|far_end| far_end.counts(name));
             let is_hidden = match cause {
                 Cause::OneLeg => unseen.hides.legs,
-                Cause::Congestion => lacks("hw/np_cnp_sent"),
-                Cause::Loss => lacks("hw/out_of_sequence"),
-                Cause::Pauses => true,
+                Cause::Congestion => lacks("hw/np_cnp_sent") && is_unseen_there("hw/rp_cnp_handled"),
+                Cause::Loss => lacks("hw/out_of_sequence") && is_unseen_there("hw/duplicate_request"),
+                Cause::Pauses => is_unseen_there("eth/rx_prio3_pause"),
                 Cause::ReadWindow => unseen.hides.round_trip,
                 _ => false,
             };
@@ -238,11 +244,15 @@ impl Planting<'_> {
         (on, is_shared)
     }
 
-    fn fabric(&mut self, counters: &[&str], (low, high): (f64, f64)) -> Vec<usize> {
+    /// What grows at this end for it, and at the other.
+    fn fabric(&mut self, here: &[&str], there: &str, (low, high): (f64, f64)) -> Vec<usize> {
         let (on, _) = self.beyond();
         let per_gb = self.dice.between(low, high);
         for &at in &on {
-            self.grow(at, counters, per_gb, Grows::BeyondHolds);
+            self.grow(at, here, per_gb, Grows::BeyondHolds);
+            if let Some(far_end) = &mut self.planted.world.far_end {
+                far_end.grow(at, there, per_gb, Grows::BeyondHolds);
+            }
         }
         on
     }

@@ -7,7 +7,6 @@ mod answer;
 mod cursor;
 mod diagnosed;
 mod filter;
-mod help;
 mod history;
 mod how;
 mod judging;
@@ -18,7 +17,9 @@ mod listing;
 mod moving;
 mod msg;
 mod picker;
+mod places;
 mod pointing;
+mod popups;
 mod prompt;
 mod recalled;
 mod sampling;
@@ -38,7 +39,9 @@ pub use keymap::{Keymap, KeymapError, shown};
 pub use keys::{Action, BINDINGS, Binding, Key};
 pub use listing::SortBy;
 pub use msg::{Command, Ending, Msg, Seek, Sought};
+pub use places::nothing_by;
 pub use pointing::Wheel;
+pub use popups::{Popup, Popups, Taken};
 pub use prompt::{Prompt, Question};
 pub use selection::{Focus, Selection};
 pub use sessions::{Choice, Entry, Known, Sessions, State, Summary, SweepSummary};
@@ -53,7 +56,6 @@ use crate::rules::Finding;
 use crate::timeline::Timeline;
 use crate::view::{Column, RateUnit, Seen, Theme};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use help::Help;
 use judging::Judged;
 use listing::Listing;
 use probes::model::{Frame, Session};
@@ -93,20 +95,22 @@ pub struct App {
     selection: Selection,
     listing: Listing,
     view: View,
+    /// Where a rail was opened from, which the key of back goes to.
+    opened_from: Option<View>,
     /// The table of a diagnosis, while its view is shown.
     diagnosed: Option<Table>,
+    /// What that is of: the time shown, and how many frames of planned loads there were.
+    diagnosed_of: Option<(u64, usize)>,
     /// Where keys have moved to in each view that has lines of its own.
     lines: [usize; View::ALL.len()],
     /// What was drawn last.
     seen: Seen,
-    help: Help,
+    popups: Popups,
     heat_open: bool,
     /// What of the past is shown; `None` is as each part of the screen has it.
     zoom: Option<Zoom>,
     /// Columns that were chosen; `None` leaves them to the width.
     columns: Option<Vec<Column>>,
-    /// The entry of the list of columns that keys have moved to; `None` while it is closed.
-    picker: Option<usize>,
     unit: RateUnit,
     /// The largest rate or ceiling that was on the screen, GB/s; it never shrinks, so that the unit does not jump.
     largest_gb_per_s: f64,
@@ -143,14 +147,15 @@ impl App {
             selection: Selection::default(),
             listing: Listing::default(),
             view: how_view,
+            opened_from: None,
             diagnosed: None,
+            diagnosed_of: None,
             lines: [0; View::ALL.len()],
             seen: Seen::default(),
-            help: Help::default(),
+            popups: Popups::default(),
             heat_open: false,
             zoom: None,
             columns,
-            picker: None,
             unit,
             largest_gb_per_s: 0.0,
             speed: 1.0,
@@ -244,10 +249,24 @@ impl App {
             }
             return Command::DrawNow;
         }
-        let Some(action) = self.how.screen.keys.action(key) else { return Command::None };
         let told = self.notice.take().is_some();
-        if let Some(at) = self.picker {
-            return self.pick(at, action);
+        let Some(action) = self.how.screen.keys.action(key) else {
+            if self.popups.is_open() {
+                return if told { Command::DrawNow } else { Command::None };
+            }
+            let text = nothing_by(self.keys(), key);
+            return self.say(&text);
+        };
+        if is_control_c && action == Action::Quit {
+            return Command::Quit;
+        }
+        match self.take_over(action) {
+            Taken::NotOpen => {}
+            Taken::Done => return Command::DrawNow,
+            Taken::Chosen(at) => {
+                self.toggle(at);
+                return Command::DrawNow;
+            }
         }
         match self.act(action) {
             Command::None if told => Command::DrawNow,
@@ -257,10 +276,9 @@ impl App {
 
     fn act(&mut self, action: Action) -> Command {
         match action {
-            Action::Back if self.help.is_open() => self.help = Help::Closed,
-            Action::Back if !self.filter().is_empty() => self.set_filter(""),
-            Action::Back if self.view != View::Home => self.view = View::Home,
-            Action::Quit | Action::Back => return Command::Quit,
+            action if !action.is_of(self.view) => return self.say_where(action),
+            Action::Back => return self.back(),
+            Action::Quit => return Command::Quit,
             Action::Go(view) => self.go(view),
             Action::NextView => self.go(self.view.next()),
             Action::PreviousView => self.go(self.view.previous()),
@@ -277,12 +295,9 @@ impl App {
             Action::Diagnose => return self.diagnose(),
             Action::Sessions if self.how.mode.is_seekable() => return Command::Browse,
             Action::Sessions => return self.say("`railscope replay FOLDER` lists the sessions of a folder"),
-            Action::Help => self.help = self.help.toggled(),
+            Action::Help => self.popups.open(Popup::Help(0)),
             Action::Units => self.unit = self.unit.next(),
-            Action::Heat => {
-                self.heat_open = !self.heat_open;
-                self.go(View::Home);
-            }
+            Action::Heat => self.heat_open = !self.heat_open,
             Action::Colours => {
                 self.theme.colours = self.theme.colours.next();
                 return self.say(&format!("colours: {}", self.theme.colours.word()));
@@ -295,11 +310,7 @@ impl App {
                     "no mark: it would not belong to what is seen here, but to now; first End, to live",
                 );
             }
-            Action::Mark => {
-                // not behind the help
-                self.help = Help::Closed;
-                self.prompt = Some(Prompt::new(Question::Mark));
-            }
+            Action::Mark => self.prompt = Some(Prompt::new(Question::Mark)),
             Action::HoldLoad | Action::Rate => return self.steer(action),
             Action::Faster | Action::Slower if self.view == View::Load && !self.how.mode.is_past() => {
                 return self.steer(action);

@@ -33,8 +33,10 @@ use std::path::PathBuf;
 /// Where `serve` listens and `load` connects unless told otherwise.
 pub const DEFAULT_PORT: u16 = 18520;
 
-const EXIT_CODES: &str =
-    "Exit codes: 0 fine, 1 found something, 2 could not do it (the reason is on\nstderr).";
+const EXIT_CODES: &str = "\
+Exit codes: 0 fine, 1 found something, 2 could not do it (the reason is on
+stderr). The screen of top, demo and replay is 0 when it is left, whatever it
+shows; load, diagnose and sweep print what came of them, and that counts.";
 
 /// A terminal profiler for RDMA rails: where every NIC sits, what it moves, and why it is slow.
 #[derive(Debug, Parser)]
@@ -191,7 +193,7 @@ pub struct RecordArgs {
     pub common: Common,
 }
 
-const REPLAY_HELP: &str = "On the screen: space holds, [ ] step, g goes to a time (12:30, 90s, -10s, 50%,
+const REPLAY_HELP: &str = "On the screen: space pauses, [ ] step, g goes to a time (12:30, 90s, -10s, 50%,
 @14:03:05), n N to where findings begin, e E to events and marks, Home and End
 to the ends, + - change the speed, b lists the sessions of its folder, ? shows
 every key. Of a FOLDER its sessions are listed, the newest first, with what was
@@ -199,7 +201,11 @@ found in each; Enter opens one, and q goes back to the list.
 
 With --headless, --json or into a pipe it is read as fast as it goes, and the
 report is printed, as `report FILE` does; --record PART then copies it, with
---for and --rails a part of it.";
+--for and --rails a part of it.
+
+Exit codes: 0 when the screen is left, whatever it shows; without a screen 0
+nothing at or above --fail-on, 1 something found; 2 could not do it (the reason
+is on stderr).";
 
 /// Flags of `replay`.
 #[derive(Clone, Debug, Args)]

@@ -131,6 +131,9 @@ fn show(
     let scan = beside(&app, &send)?;
     let answers = send.clone();
     let mut sampler = Sampler::start(feed, mode, stop, send).context("the sampler thread could not start")?;
+    if let Some(Command::Seek(seek)) = app.begin() {
+        sampler.order(Order::Seek(seek));
+    }
     let watching = watch(&mut screen, &mut app, &mut msgs, &mut panicked, &mut signals, &sampler, &answers);
     let left = runtime.block_on(watching);
     drop(screen);
@@ -222,7 +225,7 @@ async fn watch(
             }
             Command::Quit if is_asked_to_end => return Ok(Left::Program),
             Command::Quit => return Ok(Left::Screen),
-            Command::Browse => return Ok(Left::ForSessions),
+            Command::Browse => return Ok(Left::ForSessions(app.here_ns())),
         }
     }
 }

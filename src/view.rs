@@ -14,6 +14,7 @@ mod groups;
 mod header;
 mod heat;
 mod help;
+mod hints;
 mod home;
 mod load;
 mod load_page;
@@ -28,6 +29,7 @@ mod scale;
 mod scrubber;
 mod segments;
 mod sessions;
+mod signs;
 mod spot;
 mod sweep;
 mod tabs;
@@ -36,27 +38,26 @@ mod topology;
 mod total;
 mod units;
 mod users;
+mod whole;
 
 pub use beside::Beside;
 pub use columns::Column;
 pub use groups::{Group, Heading, by_node};
+pub use help::draw_of as draw_help_of;
+pub use hints::Hint;
 pub use order::sort_value;
 pub use scale::largest_gb_per_s;
-pub use sessions::draw as draw_sessions;
+pub use sessions::{HINTS as HINTS_OF_SESSIONS, draw as draw_sessions};
+pub use signs::{OF_SESSIONS as SIGNS_OF_SESSIONS, OF_SWEEP as SIGNS_OF_SWEEP, Sign};
 pub use spot::{Spot, spot_at};
-pub use sweep::draw as draw_sweep;
+pub use sweep::{HINTS as HINTS_OF_SWEEP, draw as draw_sweep};
 pub use theme::{Colours, Theme};
-pub use units::{RateUnit, Rates, position};
+pub use units::{RateUnit, Rates, position, time_in_words, time_left};
 
-use crate::app::{Action, App, Keymap, View};
+use crate::app::{App, View};
 use probes::model::Topology;
 use ratatui::Frame;
-use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::Color;
-
-/// Below this there is no room for rails and what was found about them.
-const LEAST: (u16, u16) = (60, 15);
 
 /// What was drawn, for the keys that move in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,17 +72,7 @@ pub struct Seen {
 
 /// Draws the whole screen.
 pub fn draw(app: &App, frame: &mut Frame) -> Seen {
-    let area = frame.area();
-    let seen = if is_too_small(area) {
-        too_small(app.keys(), area, frame);
-        Seen::default()
-    } else {
-        parts_of(app, area, frame)
-    };
-    if let Some(ground) = app.theme().ground() {
-        lay_under(ground, frame.buffer_mut());
-    }
-    seen
+    whole::draw(app.keys(), app.theme(), frame, |area, frame| parts_of(app, area, frame))
 }
 
 fn parts_of(app: &App, area: Rect, frame: &mut Frame) -> Seen {
@@ -102,23 +93,11 @@ fn parts_of(app: &App, area: Rect, frame: &mut Frame) -> Seen {
     };
     scrubber::draw(app, length, frame);
     foot::draw(app, foot, frame);
-    let help = if app.help_is_open() { help::draw(app, area, frame) } else { 0 };
-    if let Some(at) = app.picker() {
+    if let Some(at) = app.popups().columns() {
         picker::draw(app, at, columns, area, frame);
     }
+    let help = app.popups().help().map_or(0, |line| help::draw(app, line, area, frame));
     Seen { lines, columns, help }
-}
-
-/// Gives every cell that has none the colours of the theme's text and ground.
-fn lay_under((text, ground): (Color, Color), buffer: &mut Buffer) {
-    for cell in &mut buffer.content {
-        if cell.fg == Color::Reset {
-            cell.fg = text;
-        }
-        if cell.bg == Color::Reset {
-            cell.bg = ground;
-        }
-    }
 }
 
 /// The position on the screen of the first rail of this device.
@@ -142,11 +121,6 @@ pub fn command_beside(app: &App) -> Option<Beside> {
     beside::of(&advice)
 }
 
-/// Whether there is no room for what has to be seen.
-fn is_too_small(screen: Rect) -> bool {
-    screen.width < LEAST.0 || screen.height < LEAST.1
-}
-
 /// What stands where, from the top.
 struct Parts {
     head: Rect,
@@ -167,20 +141,6 @@ fn parts(app: &App, area: Rect) -> Parts {
     ])
     .areas(area);
     Parts { head, tabs, body, length, foot }
-}
-
-fn too_small(keys: &Keymap, area: Rect, frame: &mut Frame) {
-    let (width, height) = LEAST;
-    let text = format!(
-        "railscope needs {width}x{height} cells, this terminal has {}x{}; {} leaves",
-        area.width,
-        area.height,
-        keys.first(Action::Quit)
-    );
-    let lines = widgets::wrap(&text, usize::from(area.width));
-    for (y, line) in (area.top()..area.bottom()).zip(lines) {
-        frame.buffer_mut().set_string(area.x, y, line, ratatui::style::Style::new());
-    }
 }
 
 #[cfg(test)]

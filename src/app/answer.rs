@@ -13,7 +13,7 @@ impl App {
             Question::Mark => Ok(self.mark(&prompt.text)),
             Question::Rate => self.hold_to_typed(&prompt.text),
             // it is in force as it is typed
-            Question::Filter => Ok(Command::DrawNow),
+            Question::Filter | Question::Sessions => Ok(Command::DrawNow),
         };
         done.unwrap_or_else(|refusal| {
             self.prompt = Some(Prompt { refusal: Some(refusal), ..prompt });

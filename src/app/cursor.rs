@@ -41,8 +41,17 @@ impl App {
         }
     }
 
+    /// What is to be done before the first key: a session that was left for the list beside it is gone on with where that
+    /// was, held there.
+    pub fn begin(&mut self) -> Option<Command> {
+        let at_ns = self.how.at_ns.take()?;
+        self.is_paused = true;
+        Some(self.seek(at_ns))
+    }
+
     /// Time of what is on the screen, nanoseconds; 0 before the first frame.
-    fn here_ns(&self) -> u64 {
+    #[must_use]
+    pub fn here_ns(&self) -> u64 {
         self.shown().local().latest().map_or(0, |frame| frame.at_ns)
     }
 
@@ -74,7 +83,7 @@ impl App {
 
     fn change_speed(&mut self, factor: f64) -> Command {
         if !self.how.mode.is_past() {
-            return Command::None;
+            return self.say("what is live has one speed; a load's rate is changed in the Load view");
         }
         self.speed = (self.speed * factor).clamp(*super::SPEEDS.start(), *super::SPEEDS.end());
         Command::Pace(self.pace())
@@ -117,7 +126,7 @@ impl App {
             }
             return if is_past { self.step_source() } else { self.say("this is the newest frame") };
         }
-        if is_past { self.step_source() } else { Command::None }
+        if is_past { self.step_source() } else { self.say("this is the newest frame") }
     }
 
     /// One frame more from the source, which stands still then.

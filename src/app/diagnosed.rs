@@ -33,12 +33,17 @@ impl App {
 
     /// Computes the table of what is shown, for its view.
     pub(super) fn look_at_diagnosis(&mut self) {
-        self.diagnosed = None;
         if self.view != View::Experiments {
             return;
         }
         let shown = self.shown();
         let at_ns = shown.local().latest().map_or(0, |frame| frame.at_ns);
+        let of = (at_ns, self.outline.experiments().frames());
+        if self.diagnosed_of == Some(of) {
+            return;
+        }
+        self.diagnosed_of = Some(of);
+        let shown = self.shown();
         let table = self.outline.experiments().table(shown.session().topology(), &self.how.limits, at_ns);
         self.diagnosed = table;
     }

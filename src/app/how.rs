@@ -74,6 +74,8 @@ pub struct How {
     pub screen: Screen,
     /// The view that is shown first.
     pub view: View,
+    /// Time of a session file that is shown first, nanoseconds; `None` plays it from its start.
+    pub at_ns: Option<u64>,
     /// Takes the wish for a diagnosis; `None` where none can be begun.
     pub diagnose: Option<DiagnosisWish>,
 }

@@ -1,6 +1,7 @@
 //! Going from view to view, and moving in them.
 
-use super::{Action, App, Command, Focus, Help, View, Zoom, selection};
+use super::popups::Popup;
+use super::{Action, App, Command, Focus, Mode, Taken, View, Zoom, picker, selection};
 use crate::view::{self as screen, Seen};
 
 impl App {
@@ -10,8 +11,33 @@ impl App {
     }
 
     pub(super) fn go(&mut self, view: View) {
-        self.help = Help::Closed;
+        self.opened_from = None;
         self.view = view;
+    }
+
+    /// Where one came from: less is left out, then the view before, then what this screen was opened from.
+    pub(super) fn back(&mut self) -> Command {
+        if !self.filter().is_empty() {
+            self.set_filter("");
+        } else if self.view != View::Home {
+            let from = self.opened_from.take().unwrap_or_default();
+            self.go(from);
+        } else if self.how.mode == Mode::Diagnosis && self.how.diagnose.is_some() {
+            // to the screen that it was begun from
+            return self.diagnose();
+        } else {
+            return Command::Quit;
+        }
+        Command::DrawNow
+    }
+
+    /// Gives a key to what lies over the screen.
+    pub(super) fn take_over(&mut self, action: Action) -> Taken {
+        let lines = self.seen.help;
+        self.popups.take(action, |popup| match popup {
+            Popup::Help(_) => lines,
+            Popup::Columns(_) => picker::ENTRIES,
+        })
     }
 
     /// Goes to the rail that is selected, or that the selected finding is about.
@@ -24,7 +50,9 @@ impl App {
             let place = listed.position(|id| Some(&rails[id.0].device) == device.as_ref());
             self.selection.rail = place.or(self.selection.rail);
         }
+        let from = self.view;
         self.go(View::Rail);
+        self.opened_from = Some(from);
     }
 
     /// Moves in the view as `action` says.
@@ -32,7 +60,6 @@ impl App {
         let rails = self.listed_rails();
         let is_sideways = matches!(action, Action::Rails | Action::Findings);
         match self.view {
-            _ if self.help.is_open() => self.help = self.help.moved(action, self.seen.help),
             View::Home => self.selection.act(action, rails, self.listed_findings().len()),
             View::Topology => self.selection.act_on_rails(action, rails),
             View::Rail if is_sideways => {

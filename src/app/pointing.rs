@@ -23,7 +23,7 @@ impl App {
             Spot::Heading(by) if by == self.sorted_by() && by != SortBy::Name => return self.sort_reversed(),
             Spot::Heading(by) => return self.sort_by(by),
             Spot::Rail(at) if self.selection.rail == Some(at) && self.selection.focus == Focus::Rails => {
-                self.go(View::Rail);
+                self.open();
             }
             Spot::Rail(at) => {
                 self.selection.focus = Focus::Rails;
@@ -44,8 +44,9 @@ impl App {
             Wheel::Up => (Action::Up, Action::ZoomIn),
             Wheel::Down => (Action::Down, Action::ZoomOut),
         };
-        if let Some(at) = self.picker {
-            return self.pick(at, action);
+        if self.popups.is_open() {
+            self.take_over(action);
+            return Command::DrawNow;
         }
         match spot {
             Some(Spot::Past) => return self.act(zoom),

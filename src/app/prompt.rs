@@ -16,6 +16,8 @@ pub enum Question {
     Rate,
     /// Which rails and findings are to be listed.
     Filter,
+    /// Which sessions of a folder are to be listed.
+    Sessions,
 }
 
 /// A text that is being typed.

@@ -1,8 +1,11 @@
 //! The sessions of a folder: what is known of each by now, and which one is selected.
 
+use super::filter::Filter;
+use super::prompt::{Prompt, Question, Typed};
 use super::{Action, selection};
 use crate::rules::{Finding, Severity};
-use std::path::PathBuf;
+use crossterm::event::KeyEvent;
+use std::path::{Path, PathBuf};
 
 /// What a key does to a list of sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +18,8 @@ pub enum Choice {
     Open(PathBuf),
     /// Put this into the clipboard of the terminal, and draw.
     Copy(String),
+    /// Go back to the session that the list was opened from.
+    Back,
     /// Leave.
     Leave,
 }
@@ -101,8 +106,11 @@ pub struct Sessions {
     others: usize,
     unreadable: Option<String>,
     selected: usize,
-    /// Is to be selected once it is listed.
-    wanted: Option<PathBuf>,
+    /// The session that the list was opened from, which is selected once it is listed.
+    from: Option<PathBuf>,
+    filter: Filter,
+    /// A text that is being typed.
+    prompt: Option<Prompt>,
     notice: Option<String>,
 }
 
@@ -120,6 +128,23 @@ impl Entry {
     }
 }
 
+impl Entry {
+    /// All that it is found by.
+    fn words(&self) -> String {
+        let mut words = vec![self.name()];
+        match &self.state {
+            State::Unread => {}
+            State::Damaged(_) => words.push("damaged".to_owned()),
+            State::Sweep(sweep) => words.extend(sweep.host.clone().into_iter().chain(["sweep".to_owned()])),
+            State::Read(session) => {
+                words.extend(session.host.clone().into_iter().chain(session.peer.clone()));
+                words.extend(session.findings.iter().flatten().map(|finding| finding.code.to_string()));
+            }
+        }
+        words.join(" ")
+    }
+}
+
 impl Summary {
     /// The worst of what was found; what explains it may stand before it, and be no fault.
     #[must_use]
@@ -130,15 +155,40 @@ impl Summary {
 }
 
 impl Sessions {
-    /// The folder, before anything is known of it; `wanted` is selected once it is listed.
+    /// The folder, before anything is known of it; `from` is the session that it was opened from.
     #[must_use]
-    pub fn new(folder: PathBuf, wanted: Option<PathBuf>) -> Self {
-        Self { folder, wanted, ..Self::default() }
+    pub fn new(folder: PathBuf, from: Option<PathBuf>) -> Self {
+        Self { folder, from, ..Self::default() }
+    }
+
+    /// The session that the list was opened from.
+    #[must_use]
+    pub fn from(&self) -> Option<&Path> {
+        self.from.as_deref()
+    }
+
+    /// What only some are listed by, as it was typed.
+    #[must_use]
+    pub fn filter(&self) -> &str {
+        self.filter.text()
+    }
+
+    /// A text that is being typed.
+    #[must_use]
+    pub fn prompt(&self) -> Option<&Prompt> {
+        self.prompt.as_ref()
+    }
+
+    /// The files that are listed, with their places in the folder.
+    #[must_use]
+    pub fn listed(&self) -> Vec<(usize, &Entry)> {
+        let all = self.entries.iter().flatten().enumerate();
+        all.filter(|(_, entry)| self.filter.takes_name(&entry.words())).collect()
     }
 
     /// The folder.
     #[must_use]
-    pub fn folder(&self) -> &std::path::Path {
+    pub fn folder(&self) -> &Path {
         &self.folder
     }
 
@@ -160,16 +210,17 @@ impl Sessions {
         self.unreadable.as_deref()
     }
 
-    /// Place of the selected session.
+    /// Place of the selected session in the folder.
     #[must_use]
     pub fn selected(&self) -> usize {
         self.selected
     }
 
-    /// The selected session.
+    /// The selected session; `None` where none is listed.
     #[must_use]
     pub fn entry(&self) -> Option<&Entry> {
-        self.entries.as_ref()?.get(self.selected)
+        let mut listed = self.listed().into_iter();
+        listed.find(|(place, _)| *place == self.selected).map(|(_, entry)| entry)
     }
 
     /// How many were not looked into yet.
@@ -203,8 +254,7 @@ impl Sessions {
     pub fn learn(&mut self, known: Known) {
         match known {
             Known::Files(entries, others) => {
-                let wanted = self.wanted.take();
-                let name = wanted.as_ref().and_then(|path| path.file_name());
+                let name = self.from.as_ref().and_then(|path| path.file_name());
                 let place = entries.iter().position(|entry| name.is_some() && entry.path.file_name() == name);
                 self.selected = place.unwrap_or(0);
                 (self.entries, self.others) = (Some(entries), others);
@@ -213,19 +263,62 @@ impl Sessions {
                 if let Some(entry) = self.entries.as_mut().and_then(|entries| entries.get_mut(place)) {
                     entry.state = state;
                 }
+                self.keep_selected();
             }
             Known::Unreadable(why) => self.unreadable = Some(why),
+        }
+    }
+
+    /// Takes a key as text; `None` while none is typed.
+    pub fn types(&mut self, key: KeyEvent) -> Option<Choice> {
+        let prompt = self.prompt.as_mut()?;
+        match prompt.key(key) {
+            Typed::On => self.filter = Filter::new(&prompt.text),
+            Typed::Done => self.prompt = None,
+            Typed::GivenUp => {
+                self.prompt = None;
+                self.filter = Filter::default();
+            }
+        }
+        self.keep_selected();
+        Some(Choice::Draw)
+    }
+
+    /// Takes a text that was pasted.
+    pub fn pasted(&mut self, text: &str) -> Choice {
+        let Some(prompt) = &mut self.prompt else { return Choice::None };
+        prompt.put(text);
+        self.filter = Filter::new(&prompt.text);
+        self.keep_selected();
+        Choice::Draw
+    }
+
+    /// Of those that are listed, one is selected.
+    fn keep_selected(&mut self) {
+        let listed = self.listed();
+        let is_listed = listed.iter().any(|(place, _)| *place == self.selected);
+        if let (false, Some((first, _))) = (is_listed, listed.first()) {
+            self.selected = *first;
         }
     }
 
     /// Takes a key.
     pub fn act(&mut self, action: Action) -> Choice {
         self.notice = None;
-        let last = self.entries.as_ref().map_or(0, Vec::len).saturating_sub(1);
         let to = match action {
+            Action::Back if !self.filter().is_empty() => {
+                self.filter = Filter::default();
+                return Choice::Draw;
+            }
+            Action::Back if self.from.is_some() => return Choice::Back,
             Action::Quit | Action::Back => return Choice::Leave,
             Action::Open => return self.open(),
             Action::Copy => return self.copy(),
+            Action::Filter => {
+                let text = self.filter().to_owned();
+                self.prompt = Some(Prompt { text, ..Prompt::new(Question::Sessions) });
+                return Choice::Draw;
+            }
             Action::Start => Action::First,
             Action::End => Action::Last,
             Action::Up | Action::Down | Action::PageUp | Action::PageDown | Action::First | Action::Last => {
@@ -233,8 +326,17 @@ impl Sessions {
             }
             _ => return Choice::None,
         };
-        self.selected = selection::moved(Some(self.selected), to, last).min(last);
+        let places: Vec<usize> = self.listed().into_iter().map(|(place, _)| place).collect();
+        let at = places.iter().position(|place| *place == self.selected);
+        let last = places.len().saturating_sub(1);
+        let to = selection::moved(at.or(Some(0)), to, last).min(last);
+        self.selected = places.get(to).copied().unwrap_or(self.selected);
         Choice::Draw
+    }
+
+    /// Says this until the next key.
+    pub fn say(&mut self, text: String) {
+        self.notice = Some(text);
     }
 
     fn open(&mut self) -> Choice {
@@ -267,8 +369,10 @@ impl Sessions {
 
 #[cfg(test)]
 mod tests {
-    use super::{Choice, Entry, Known, Sessions, State};
+    use super::{Choice, Entry, Known, Sessions, State, Summary};
     use crate::app::Action;
+    use crate::rules::{Finding, Severity};
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
     use std::path::PathBuf;
 
     fn listed(names: &[&str]) -> Sessions {
@@ -288,7 +392,39 @@ mod tests {
         }
         assert_eq!(sessions.act(Action::Open), Choice::Open("runs/c.rsz".into()));
         assert_eq!(sessions.act(Action::Copy), Choice::Copy("railscope replay runs/c.rsz".into()));
-        assert_eq!(sessions.act(Action::Back), Choice::Leave);
+        assert_eq!(sessions.act(Action::Back), Choice::Back, "to where one came from");
+        assert_eq!(sessions.act(Action::Quit), Choice::Leave);
+        assert_eq!(Sessions::new("runs".into(), None).act(Action::Back), Choice::Leave);
+    }
+
+    #[test]
+    fn a_filter_lists_files_by_name_host_and_code_and_keys_keep_to_them() {
+        let mut sessions = listed(&["a.rsz", "b.rsz", "c.rsz", "d.rsz"]);
+        let summary = Summary {
+            host: Some("gpu17".into()),
+            findings: Some(vec![Finding::new("half-rate", Severity::Warning, ["mlx5_3"], "")]),
+            ..Summary::default()
+        };
+        for at in [2, 3] {
+            sessions.learn(Known::File(at, State::Read(Box::new(summary.clone()))));
+        }
+        let mut typed = |text: &str| {
+            assert_eq!(sessions.act(Action::Filter), Choice::Draw);
+            let keys = text.chars().map(KeyCode::Char).chain([KeyCode::Enter]);
+            keys.for_each(|key| drop(sessions.types(KeyEvent::new(key, KeyModifiers::NONE))));
+            let listed: Vec<String> = sessions.listed().iter().map(|(_, entry)| entry.name()).collect();
+            let selected = sessions.entry().map(Entry::name);
+            assert_eq!(sessions.act(Action::Back), Choice::Draw, "all are listed again");
+            (listed.join(" "), selected)
+        };
+        assert_eq!(typed("HALF gpu17"), ("c.rsz d.rsz".into(), Some("c.rsz".into())));
+        assert_eq!(typed("d.r"), ("d.rsz".into(), Some("d.rsz".into())));
+        assert_eq!(typed("nothing"), (String::new(), None));
+        assert_eq!(
+            typed("rsz"),
+            ("a.rsz b.rsz c.rsz d.rsz".into(), Some("d.rsz".into())),
+            "it stayed selected"
+        );
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! What the screen knows, for whoever draws it.
 
-use super::help::Help;
-use super::{App, Ending, How, Keymap, Prompt, Selection, View, Zoom};
+use super::{App, Ending, How, Keymap, Popup, Popups, Prompt, Selection, View, Zoom};
 use crate::outline::Outline;
 use crate::rules::Finding;
 use crate::timeline::Timeline;
@@ -97,7 +96,7 @@ impl App {
     /// Lays the help over the screen.
     #[must_use]
     pub fn with_help(mut self) -> Self {
-        self.help = Help::Open { line: 0 };
+        self.popups.open(Popup::Help(0));
         self
     }
 
@@ -113,16 +112,10 @@ impl App {
         &self.how.screen.keys
     }
 
-    /// Whether the help lies over the screen.
+    /// What lies over the screen.
     #[must_use]
-    pub fn help_is_open(&self) -> bool {
-        self.help.is_open()
-    }
-
-    /// The line that keys have moved to in the help, from 0.
-    #[must_use]
-    pub fn help_line(&self) -> usize {
-        self.help.line()
+    pub fn popups(&self) -> &Popups {
+        &self.popups
     }
 
     /// Whether the rates over the whole session are asked for.

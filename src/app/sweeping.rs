@@ -133,6 +133,11 @@ impl Sweeping {
         self.notice.as_deref()
     }
 
+    /// Says this until the next key.
+    pub fn say(&mut self, text: String) {
+        self.notice = Some(text);
+    }
+
     /// Takes what became known.
     pub fn learn(&mut self, news: Progressed) {
         match news {

@@ -10,6 +10,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use probes::model::{Frame, Session, Topology};
 use std::sync::Arc;
 
+mod places;
+
 fn app(mode: Mode) -> App {
     let session = Session {
         generated_by: String::new(),
@@ -56,8 +58,10 @@ fn a_replay_stops_when_held_and_goes_at_the_speed_asked_for() {
 }
 
 #[test]
-fn what_is_live_has_no_other_speed() {
-    assert_eq!(press(&mut app(Mode::Live), '+'), Command::None);
+fn what_is_live_has_no_other_speed_and_says_so() {
+    let mut app = app(Mode::Live);
+    press(&mut app, '+');
+    assert!(app.notice().unwrap().contains("one speed"), "{:?}", app.notice());
 }
 
 #[test]
@@ -89,15 +93,10 @@ fn escape_closes_the_help_before_it_leaves() {
     let mut app = app(Mode::Live);
     let escape = |app: &mut App| app.update(Msg::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE)));
     press(&mut app, '?');
-    assert!(app.help_is_open());
+    assert!(app.popups().help().is_some());
     assert_eq!(escape(&mut app), Command::DrawNow);
-    assert!(!app.help_is_open());
+    assert!(!app.popups().help().is_some());
     assert_eq!(escape(&mut app), Command::Quit);
-}
-
-#[test]
-fn a_key_of_no_use_changes_nothing() {
-    assert_eq!(press(&mut app(Mode::Live), 'x'), Command::None);
 }
 
 #[test]

@@ -9,6 +9,7 @@ pub use followed::Followed;
 
 use crate::printable::{Printable, wipe_line, write_line};
 use crate::session::Stop;
+use crate::view::time_left;
 use std::fmt::Display;
 use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -117,23 +118,9 @@ impl Drop for Writer {
 impl Line {
     /// As it stands on a terminal of so many columns; the last stays free, as some go to the next line there.
     fn at(&self, now: Instant, columns: u16) -> String {
-        let left = self.done_at.map(|at| match at.saturating_duration_since(now) {
-            left if left < Duration::from_secs(1) => "nearly done".to_owned(),
-            left => format!("{} left", words(left)),
-        });
+        let left = self.done_at.map(|at| time_left(at.saturating_duration_since(now)));
         let line = [Some(self.text.clone()), left].into_iter().flatten().collect::<Vec<_>>().join(", ");
         clip(&line, usize::from(columns.saturating_sub(1)), Symbols::Ascii)
-    }
-}
-
-/// `3 min 20 s`.
-#[must_use]
-pub fn words(time: Duration) -> String {
-    let seconds = (time + Duration::from_millis(500)).as_secs();
-    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
-        (0, 0, seconds) => format!("{seconds} s"),
-        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
-        (hours, minutes, _) => format!("{hours} h {minutes} min"),
     }
 }
 
@@ -145,16 +132,11 @@ fn left_after(elapsed: Duration, share: f64) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, left_after, words};
+    use super::{Line, left_after};
     use std::time::{Duration, Instant};
 
     fn second(count: u64) -> Duration {
         Duration::from_secs(count)
-    }
-
-    #[test]
-    fn times_are_said_as_people_say_them() {
-        assert_eq!([9, 200, 7260].map(|s| words(second(s))), ["9 s", "3 min 20 s", "2 h 1 min"]);
     }
 
     #[test]

@@ -43,9 +43,10 @@ pub fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {
         let whole = part(Replay::open(&args.file)?, &common, Stop::new())?;
         let (limits, ignore) = (common.limits.clone(), common.ignore().to_vec());
         let screen = common.screen.clone();
-        if tui::replay(source, whole, How { limits, ignore, screen, ..how })? == Left::ForSessions {
+        let left = tui::replay(source, whole, How { limits, ignore, screen, ..how })?;
+        if let Left::ForSessions(at_ns) = left {
             let folder = args.file.parent().filter(|folder| !folder.as_os_str().is_empty());
-            return browse(folder.unwrap_or(Path::new(".")), Some(&args.file), &common);
+            return browse(folder.unwrap_or(Path::new(".")), Some((&args.file, at_ns)), &common);
         }
         ExitCode::SUCCESS
     } else {
@@ -64,8 +65,9 @@ pub fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-/// Lists the sessions of a folder, and shows the ones that are chosen, until the list is left.
-fn browse(folder: &Path, wanted: Option<&Path>, common: &Common) -> anyhow::Result<ExitCode> {
+/// Lists the sessions of a folder, and shows the ones that are chosen, until the list is left; `from` is the one that it was
+/// opened from, and at which time of it, nanoseconds.
+fn browse(folder: &Path, from: Option<(&Path, u64)>, common: &Common) -> anyhow::Result<ExitCode> {
     ensure!(
         watch::has_screen(common),
         "{}: is a folder, whose sessions are listed on a screen; without one, name a file in it",
@@ -74,8 +76,14 @@ fn browse(folder: &Path, wanted: Option<&Path>, common: &Common) -> anyhow::Resu
     ensure!(common.record.is_none(), "--record: of one recording, not of a folder of them");
     let (limits, ignore) = (common.limits.clone(), common.ignore().to_vec());
     let how = How { mode: Mode::Replay, limits, ignore, screen: common.screen.clone(), ..How::default() };
-    let mut browser = Browser::open(folder.to_owned(), wanted.map(Path::to_owned), how.clone())?;
-    while let Chosen::File(file) = browser.choose()? {
+    let opened_from = from.map(|(file, _)| file.to_owned());
+    let mut browser = Browser::open(folder.to_owned(), opened_from, how.clone())?;
+    loop {
+        let (file, at_ns) = match (browser.choose()?, from) {
+            (Chosen::File(file), _) => (file, None),
+            (Chosen::Back, Some((file, at_ns))) => (file.to_owned(), Some(at_ns)),
+            (Chosen::Back | Chosen::Nothing, _) => break,
+        };
         if Sweep::is_in(&file) {
             let left = match Sweep::open(&file) {
                 Ok(sweep) => super::sweep::show(sweep, common)?,
@@ -102,7 +110,7 @@ fn browse(folder: &Path, wanted: Option<&Path>, common: &Common) -> anyhow::Resu
             }
         };
         let title = file.display().to_string();
-        if tui::replay(source, whole, How { title, stop, ..how.clone() })? == Left::Program {
+        if tui::replay(source, whole, How { title, stop, at_ns, ..how.clone() })? == Left::Program {
             break;
         }
     }

@@ -63,11 +63,10 @@ impl Diff {
         writeln!(f, "\n{:<columns$}  {:>16}  {:>16}  {:>9}", "rail", "A GB/s", "B GB/s", "change %")?;
         for rail in &self.rails {
             let change = rail.change_percent.map_or(String::new(), |percent| format!("{percent:+.1}"));
+            let [a, b] = means(rail);
             let line = format!(
-                "{:<columns$}  {:>16}  {:>16}  {change:>9}  {}",
+                "{:<columns$}  {a:>16}  {b:>16}  {change:>9}  {}",
                 clip(&name(rail), columns),
-                mean(rail.a.as_ref()),
-                mean(rail.b.as_ref()),
                 word(rail, self.comparable),
             );
             writeln!(f, "{}", line.trim_end())?;
@@ -181,9 +180,14 @@ pub(super) fn name(rail: &RailChange) -> String {
     if rail.port == 1 { rail.device.clone() } else { format!("{}:{}", rail.device, rail.port) }
 }
 
-/// `24.14 ± 0.02`.
-pub(super) fn mean(mean: Option<&Mean>) -> String {
-    let Some(mean) = mean else { return "no data".to_owned() };
+/// `24.14 ± 0.02` of the first session and of the second; without one, why.
+pub(super) fn means(rail: &RailChange) -> [String; 2] {
+    let absent = |judgement| if rail.judgement == judgement { "not there" } else { "not under load" };
+    [mean(rail.a.as_ref(), absent(Judgement::New)), mean(rail.b.as_ref(), absent(Judgement::Gone))]
+}
+
+fn mean(mean: Option<&Mean>, absent: &str) -> String {
+    let Some(mean) = mean else { return absent.to_owned() };
     let decimals = if mean.mean_gb_per_s < 1.0 { 4 } else { 2 };
     let error = mean.standard_error_gb_per_s.map_or(String::new(), |error| format!(" ± {error:.decimals$}"));
     format!("{:.decimals$}{error}", mean.mean_gb_per_s)

@@ -1,6 +1,6 @@
 //! The comparison as Markdown.
 
-use super::text::{alike, in_words, mean, name, word};
+use super::text::{alike, in_words, means, name, word};
 use super::{Changed, Diff, Difference, PeerDiff};
 use crate::report::markdown::{cell, prose, row, rule};
 use crate::rules::Severity;
@@ -29,7 +29,8 @@ impl Display for DiffTicket<'_> {
                 Some(because) => format!("{}: {because}", word(rail, diff.comparable)),
                 None => word(rail, diff.comparable).to_owned(),
             };
-            row(f, "", &[&name(rail), &mean(rail.a.as_ref()), &mean(rail.b.as_ref()), &change, &judgement])?;
+            let [a, b] = means(rail);
+            row(f, "", &[&name(rail), &a, &b, &change, &judgement])?;
         }
         if diff.rails.iter().any(|rail| rail.limit_gb_per_s.is_some()) {
             writeln!(f, "\n{}", prose(&diff.how()))?;

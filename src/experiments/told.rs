@@ -61,6 +61,12 @@ impl Told {
         }
     }
 
+    /// How many frames were taken.
+    #[must_use]
+    pub fn frames(&self) -> usize {
+        2 * self.made.len() + usize::from(self.begun.is_some())
+    }
+
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

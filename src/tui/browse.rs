@@ -6,8 +6,9 @@ use crate::report::LoadBlock;
 use crate::rules::{Finding, Severity};
 use crate::session::{FrameSource, Replay, Stop, begins_as_recording};
 use crate::sweep::Sweep;
-use crate::view::{self, Theme};
+use crate::view::{self, Hint, Sign, Theme};
 use anyhow::Context;
+use crossterm::event::KeyEvent;
 use ratatui::Frame;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 pub enum Chosen {
     /// To look at this session.
     File(PathBuf),
+    /// To go back to the session that the list was opened from.
+    Back,
     /// To leave the list.
     Nothing,
 }
@@ -42,19 +45,19 @@ pub struct Browser {
     sessions: Sessions,
     how: How,
     theme: Theme,
-    chosen: Option<PathBuf>,
+    chosen: Option<Chosen>,
     news: Option<UnboundedReceiver<Known>>,
     reader: Option<JoinHandle<()>>,
     stop: Stop,
 }
 
 impl Browser {
-    /// The sessions of this folder, judged as `how` says; `wanted` is selected where it is among them.
+    /// The sessions of this folder, judged as `how` says; `from` is the session that the list is opened from.
     ///
     /// # Errors
     ///
     /// The system gives no thread.
-    pub fn open(folder: PathBuf, wanted: Option<PathBuf>, how: How) -> anyhow::Result<Self> {
+    pub fn open(folder: PathBuf, from: Option<PathBuf>, how: How) -> anyhow::Result<Self> {
         let (send, news) = unbounded_channel();
         let stop = Stop::new();
         let (of, judge, told) = (folder.clone(), how.clone(), stop.clone());
@@ -63,7 +66,7 @@ impl Browser {
             .spawn(move || look_into(&of, &judge, &told, &send))
             .context("the thread that looks into the sessions could not start")?;
         let theme = super::theme(&how);
-        let sessions = Sessions::new(folder, wanted);
+        let sessions = Sessions::new(folder, from);
         Ok(Self { sessions, how, theme, chosen: None, news: Some(news), reader: Some(reader), stop })
     }
 
@@ -79,14 +82,28 @@ impl Browser {
         let left = sheet::show(self, &mut news, &keys);
         self.news = Some(news);
         Ok(match (left?, self.chosen.take()) {
-            (Left::Screen, Some(file)) => Chosen::File(file),
-            (Left::Screen | Left::ForSessions | Left::Program, _) => Chosen::Nothing,
+            (Left::Screen, Some(chosen)) => chosen,
+            (Left::Screen | Left::ForSessions(_) | Left::Program, _) => Chosen::Nothing,
         })
     }
 
     /// Says in the list why what was chosen could not be opened.
     pub fn refuse(&mut self, why: String) {
         self.sessions.refuse(why);
+    }
+}
+
+impl Browser {
+    fn turn(&mut self, choice: Choice) -> Turn {
+        match choice {
+            Choice::None => return Turn::Nothing,
+            Choice::Draw => return Turn::Draw,
+            Choice::Copy(command) => return Turn::Copy(command),
+            Choice::Leave => {}
+            Choice::Back => self.chosen = Some(Chosen::Back),
+            Choice::Open(file) => self.chosen = Some(Chosen::File(file)),
+        }
+        Turn::Leave
     }
 }
 
@@ -107,17 +124,27 @@ impl Sheet for Browser {
         &mut self.theme
     }
 
+    fn told(&self) -> (&'static str, &'static [Hint], &'static [Sign]) {
+        ("Sessions", view::HINTS_OF_SESSIONS, view::SIGNS_OF_SESSIONS)
+    }
+
     fn act(&mut self, action: Action) -> Turn {
-        match self.sessions.act(action) {
-            Choice::None => Turn::Nothing,
-            Choice::Draw => Turn::Draw,
-            Choice::Copy(command) => Turn::Copy(command),
-            Choice::Leave => Turn::Leave,
-            Choice::Open(file) => {
-                self.chosen = Some(file);
-                Turn::Leave
-            }
-        }
+        let choice = self.sessions.act(action);
+        self.turn(choice)
+    }
+
+    fn types(&mut self, key: KeyEvent) -> Option<Turn> {
+        let choice = self.sessions.types(key)?;
+        Some(self.turn(choice))
+    }
+
+    fn pasted(&mut self, text: &str) -> Turn {
+        let choice = self.sessions.pasted(text);
+        self.turn(choice)
+    }
+
+    fn say(&mut self, text: String) {
+        self.sessions.say(text);
     }
 
     fn learn(&mut self, known: Known) {

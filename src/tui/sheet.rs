@@ -2,10 +2,10 @@
 
 use super::terminal::{Mouse, Screen};
 use super::{Opened, REDRAW, Signals};
-use crate::app::{Action, Keymap};
-use crate::view::Theme;
+use crate::app::{Action, Keymap, Popup, Popups, Taken, nothing_by};
+use crate::view::{self, Hint, Sign, Theme};
 use anyhow::Context;
-use crossterm::event::{Event, EventStream, KeyEventKind};
+use crossterm::event::{Event, EventStream, KeyEvent, KeyEventKind};
 use futures_util::StreamExt;
 use ratatui::Frame;
 use std::time::Instant;
@@ -18,8 +18,20 @@ pub(super) trait Sheet {
     type News;
     /// What it is drawn with.
     fn theme(&mut self) -> &mut Theme;
+    /// What it is, its keys and its signs, for the help.
+    fn told(&self) -> (&'static str, &'static [Hint], &'static [Sign]);
     /// Takes a key, but those that every screen takes.
     fn act(&mut self, action: Action) -> Turn;
+    /// Takes a key as text; `None` while none is typed.
+    fn types(&mut self, _: KeyEvent) -> Option<Turn> {
+        None
+    }
+    /// Takes a text that was pasted.
+    fn pasted(&mut self, _: &str) -> Turn {
+        Turn::Nothing
+    }
+    /// Says this until the next key.
+    fn say(&mut self, text: String);
     /// Takes what its thread tells.
     fn learn(&mut self, news: Self::News);
     /// Draws it as it is now.
@@ -46,8 +58,8 @@ pub(super) enum Turn {
 pub enum Left {
     /// A key that leaves this screen: what it was opened from may go on.
     Screen,
-    /// A key that lists the sessions beside this one.
-    ForSessions,
+    /// A key that lists the sessions beside this one, at this time of it, nanoseconds.
+    ForSessions(u64),
     /// Ctrl-C or a signal: the program is to end.
     Program,
 }
@@ -81,15 +93,23 @@ async fn watch<S: Sheet>(
     let mut redraw = interval(REDRAW);
     redraw.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut dirty = true;
+    let mut over = Over::default();
     loop {
-        let (turn, is_control_c) = tokio::select! { biased;
+        let turn = tokio::select! { biased;
             event = events.next() => match event {
                 Some(Ok(Event::Key(key))) if key.kind != KeyEventKind::Release => {
-                    let Some(action) = keys.action(key) else { continue };
-                    let turn = if action == Action::Colours { next_colours(sheet) } else { sheet.act(action) };
-                    (turn, super::is_control_c(key))
+                    if super::is_control_c(key) && keys.action(key) == Some(Action::Quit) {
+                        // ends what goes on, and only then leaves
+                        match sheet.act(Action::Quit) {
+                            Turn::Leave => return Ok(Left::Program),
+                            turn => turn,
+                        }
+                    } else {
+                        over.key(sheet, key, keys)
+                    }
                 }
-                Some(Ok(Event::Resize(..))) => (Turn::Draw, false),
+                Some(Ok(Event::Paste(text))) => sheet.pasted(&text),
+                Some(Ok(Event::Resize(..))) => Turn::Draw,
                 Some(Ok(_)) => continue,
                 Some(Err(error)) => return Err(error).context("the terminal cannot be read"),
                 None => anyhow::bail!("the terminal is gone"),
@@ -97,7 +117,7 @@ async fn watch<S: Sheet>(
             () = signals.any() => return Ok(Left::Program),
             Some(panic) = panicked.recv() => anyhow::bail!("a fault in railscope itself: {panic}"),
             _ = redraw.tick(), if dirty || sheet.is_running() => {
-                screen.draw(|frame| sheet.draw(Instant::now(), frame)).context(NOT_DRAWN)?;
+                over.draw(sheet, screen, keys)?;
                 dirty = false;
                 continue;
             }
@@ -110,20 +130,65 @@ async fn watch<S: Sheet>(
         };
         match turn {
             Turn::Nothing => continue,
-            Turn::Leave if is_control_c => return Ok(Left::Program),
             Turn::Leave => return Ok(Left::Screen),
             Turn::Copy(text) => screen.copy(&text).context("the terminal cannot be written to")?,
             Turn::Draw => {}
         }
-        screen.draw(|frame| sheet.draw(Instant::now(), frame)).context(NOT_DRAWN)?;
+        over.draw(sheet, screen, keys)?;
         dirty = false;
     }
 }
 
-fn next_colours(sheet: &mut impl Sheet) -> Turn {
-    let theme = sheet.theme();
-    theme.colours = theme.colours.next();
-    Turn::Draw
+/// What lies over it.
+#[derive(Default)]
+struct Over {
+    popups: Popups,
+    /// How many lines the help can be scrolled to, as it was drawn last.
+    lines: usize,
 }
 
-const NOT_DRAWN: &str = "the terminal cannot be drawn on";
+impl Over {
+    /// Gives a key to whom it is for.
+    fn key<S: Sheet>(&mut self, sheet: &mut S, key: KeyEvent, keys: &Keymap) -> Turn {
+        if let Some(turn) = sheet.types(key) {
+            return turn;
+        }
+        let Some(action) = keys.action(key) else {
+            if !self.popups.is_open() {
+                sheet.say(nothing_by(keys, key));
+            }
+            return Turn::Draw;
+        };
+        let lines = self.lines;
+        if self.popups.take(action, |_| lines) != Taken::NotOpen {
+            return Turn::Draw;
+        }
+        match action {
+            Action::Help => self.popups.open(Popup::Help(0)),
+            Action::Colours => {
+                let theme = sheet.theme();
+                theme.colours = theme.colours.next();
+            }
+            action => match sheet.act(action) {
+                Turn::Nothing => sheet.say(nothing_by(keys, key)),
+                turn => return turn,
+            },
+        }
+        Turn::Draw
+    }
+
+    fn draw<S: Sheet>(&mut self, sheet: &mut S, screen: &mut Screen, keys: &Keymap) -> anyhow::Result<()> {
+        let theme = *sheet.theme();
+        let (help, told) = (self.popups.help(), sheet.told());
+        let mut lines = 0;
+        let paint = |frame: &mut Frame| {
+            sheet.draw(Instant::now(), frame);
+            if let Some(line) = help {
+                lines = view::draw_help_of(told, (keys, theme), line, frame);
+            }
+        };
+        screen.draw(paint).context("the terminal cannot be drawn on")?;
+        self.lines = lines;
+        Ok(())
+    }
+}

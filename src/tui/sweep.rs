@@ -4,7 +4,7 @@ use super::sheet::{self, Left, Sheet, Turn};
 use crate::app::{Action, Progressed, Sweeping, Wish};
 use crate::session::Stop;
 use crate::settings::Screen;
-use crate::view::{self, Theme};
+use crate::view::{self, Hint, Sign, Theme};
 use ratatui::Frame;
 use std::time::Instant;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -40,6 +40,14 @@ impl Sheet for SweepSheet<'_> {
 
     fn theme(&mut self) -> &mut Theme {
         &mut self.theme
+    }
+
+    fn told(&self) -> (&'static str, &'static [Hint], &'static [Sign]) {
+        ("Sweep", view::HINTS_OF_SWEEP, view::SIGNS_OF_SWEEP)
+    }
+
+    fn say(&mut self, text: String) {
+        self.sweeping.say(text);
     }
 
     fn act(&mut self, action: Action) -> Turn {

@@ -46,6 +46,8 @@ pub const LEGEND: &[(&str, &str, &str)] = &[
     ("▼", "S", "slower than its like"),
     ("≠", "F", "firmware unlike its like"),
     ("✗", "X", "down, gone or failing"),
+    ("◆", "*", "a shared link leaves it less"),
+    ("?", "?", "a rate that cannot be"),
     ("!", "!", "another warning, by code"),
 ];
 

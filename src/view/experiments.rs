@@ -2,18 +2,18 @@
 
 use super::page::{self, Page};
 use super::theme::Theme;
+use super::units::time_left;
 use crate::app::{Action, App, Mode};
 use crate::experiments::hypotheses::{Answer, Hypothesis};
 use crate::experiments::told::Table;
 use crate::experiments::{RailDiagnosis, SharedLimit};
 use crate::rules::Severity;
-use crate::settings::Period;
+use probes::model::ExperimentKind;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Span;
-use std::time::Duration;
-use widgets::{clip, width};
+use widgets::{padded, width};
 
 /// Cells of the name of a rail in the overview.
 const NAME: usize = 16;
@@ -33,6 +33,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
     };
     let mut left = Page::new(cells, theme);
     progress(app, table, &mut left);
+    verdict(table, &mut left);
     overview(app, table, &mut left);
     let mut right = if columns == 1 { left.clone() } else { Page::new(cells, theme) };
     table.shared_limits.iter().for_each(|limit| shared(limit, &mut right));
@@ -78,9 +79,13 @@ fn progress(app: &App, table: &Table, page: &mut Page) {
     } else if app.ending().is_some() {
         format!("{} of {all} were made before it ended", table.made)
     } else {
-        let seconds =
-            Duration::from_secs(table.time_left.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX));
-        format!("{} of some {all}, about {} left", table.made, Period(seconds))
+        // which rails are slow, and so what is to be tried on them, is not known before these loads were made
+        let is_open = table
+            .now
+            .as_ref()
+            .is_some_and(|step| matches!(step.kind, ExperimentKind::Alone | ExperimentKind::Together));
+        let least = if is_open { "at least " } else { "" };
+        format!("{} of {least}{all}, {least}{}", table.made, time_left(table.time_left))
     };
     page.heading("Experiments", &beside);
     let room = page.cells().saturating_sub(2).min(BAR);
@@ -94,11 +99,35 @@ fn progress(app: &App, table: &Table, page: &mut Page) {
     }
 }
 
+/// What came of it, which is what one came for.
+fn verdict(table: &Table, page: &mut Page) {
+    let theme = page.theme();
+    let (so_far, over) = ("so far: loads to come may still turn it", "all loads were made");
+    page.heading("Verdict", if table.now.is_some() { so_far } else { over });
+    for limit in &table.shared_limits {
+        let text = format!("{} share a limit beyond this host's PCIe and memory", limit.devices.join(", "));
+        page.row("SLOW", &text, theme.severity(Severity::Warning));
+    }
+    let slow: Vec<&RailDiagnosis> = table.rails.iter().filter(|rail| rail.slow).collect();
+    for rail in &slow {
+        let held = rail.hypotheses.iter().filter(|held| held.answer == Answer::Yes);
+        let says: Vec<String> = held.map(|held| format!("{} ({})", held.says, held.id)).collect();
+        let cause = match (rail.cause, says.is_empty()) {
+            (None, _) => "no cause is known yet".to_owned(),
+            (Some(cause), true) => cause.to_owned(),
+            (Some(cause), false) => format!("{cause}: {}", says.join("; ")),
+        };
+        page.row("SLOW", &format!("{} {cause}", rail.device), theme.severity(Severity::Warning));
+    }
+    if slow.is_empty() && table.shared_limits.is_empty() {
+        page.row("", "no rail is slow", theme.plain());
+    }
+}
+
 /// A line for each rail: its rates, and the answers.
 fn overview(app: &App, table: &Table, page: &mut Page) {
     let theme = page.theme();
-    let so_far = if table.now.is_some() { "so far; loads to come may still turn it; " } else { "" };
-    page.heading("Rails", &format!("{so_far}payload in {}; H1 to H7 as told below", app.rates().word()));
+    page.heading("Rails", &format!("payload in {}; H1 to H7 as told below", app.rates().word()));
     let head = |text: &str, cells: usize| Span::styled(format!("{text:>cells$}"), theme.dim());
     let mut names = vec![Span::styled(format!("{:<NAME$}", "rail"), theme.dim())];
     names.extend(["alone", "together", "ceiling"].map(|name| head(name, RATE)));
@@ -110,10 +139,9 @@ fn overview(app: &App, table: &Table, page: &mut Page) {
             let text = value.map_or_else(|| "-".to_owned(), |value| app.rates().text(value));
             Span::styled(format!("{text:>RATE$}"), theme.plain())
         };
-        let name = clip(&rail.device, NAME - 1, theme.symbols);
-        let pad = NAME.saturating_sub(width(&name));
+        let name = padded(&rail.device, NAME - 1, theme.symbols) + " ";
         let mut line = vec![
-            Span::styled(format!("{name}{}", " ".repeat(pad)), strength(rail, theme)),
+            Span::styled(name, strength(rail, theme)),
             rate(rail.alone_gb_per_s),
             rate(rail.together_gb_per_s),
             rate(rail.ceiling_gb_per_s),
@@ -123,10 +151,12 @@ fn overview(app: &App, table: &Table, page: &mut Page) {
             let text = held.answer.to_string();
             Span::styled(format!("{text:>ANSWER$}"), of_answer(held.answer, theme))
         }));
+        let room = page.cells().saturating_sub(NAME + 3 * RATE + 1 + 7 * ANSWER);
         let beside = match (rail.cause, rail.control) {
-            (Some(cause), _) => format!("  {cause}"),
-            (None, true) => format!("{:>1$}  control", "", 7 * ANSWER),
-            (None, false) => String::new(),
+            (Some(cause), _) if width(cause) + 2 <= room => format!("  {cause}"),
+            _ if rail.slow => " SLOW".to_owned(),
+            (_, true) => format!("{:>1$} control", "", 7 * ANSWER),
+            (_, false) => String::new(),
         };
         line.push(Span::styled(beside, strength(rail, theme)));
         page.line(line);

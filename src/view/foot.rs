@@ -1,21 +1,24 @@
 //! The line at the foot of the screen: the keys, or the text that is being typed.
 
+use super::hints::piece;
 use super::segments::{Segment, paint};
-use crate::app::{Action, App, BINDINGS, FORMS_OF_RATE, FORMS_OF_TIME, Keymap, Mode, Prompt, Question, View};
+use super::theme::Theme;
+use crate::app::{Action, App, BINDINGS, FORMS_OF_RATE, FORMS_OF_TIME, Mode, Prompt, Question, View};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use widgets::{clip, width};
 
 /// Draws the keys at the foot of the screen, or the text that is being typed there.
 pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
+    let theme = app.theme();
     if let Some(prompt) = app.prompt() {
-        ask(app, prompt, area, frame);
+        ask(prompt, theme, area, frame);
         return;
     }
-    let theme = app.theme();
     let travels = app.is_paused() || app.how().mode == Mode::Replay;
     let pieces = BINDINGS
         .iter()
+        .filter(|binding| binding.action.is_of(app.view()))
         .filter_map(|binding| {
             let word = match (binding.action, app.view()) {
                 (Action::Pause, _) if app.is_paused() && app.how().mode.is_past() => "go on",
@@ -25,21 +28,14 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
                 (Action::NextFinding, _) if travels => "finding",
                 (Action::NextEvent, _) if travels => "event",
                 (Action::Findings, View::Rail) => "next rail",
-                (Action::Findings, View::Topology | View::Placement | View::Load | View::Experiments)
-                | (Action::Open, View::Rail)
-                | (
-                    Action::Sort,
-                    View::Rail | View::Topology | View::Placement | View::Load | View::Experiments,
-                )
-                | (Action::Filter, View::Load | View::Experiments) => {
-                    return None;
-                }
                 (Action::Diagnose, View::Experiments) if app.how().mode == Mode::Diagnosis => {
                     if app.how().diagnose.is_some() { "end, back" } else { "end" }
                 }
                 (Action::Diagnose, View::Experiments) if app.how().diagnose.is_some() => "begin",
                 (Action::Down, View::Rail | View::Load | View::Experiments) => "scroll",
                 (Action::Copy, View::Placement) => "copy",
+                (Action::HoldLoad, View::Load) if app.can_steer() => "hold",
+                (Action::Rate, View::Load) if app.can_steer() => "rate",
                 _ => binding.foot?,
             };
             // help and quit stay to the last
@@ -47,18 +43,17 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
                 (Action::Help | Action::Quit, _) => 0,
                 (Action::Pause | Action::StepBack | Action::Jump | Action::NextFinding, _)
                 | (Action::Copy, View::Placement)
+                | (Action::HoldLoad | Action::Rate, _)
                 | (Action::Findings, View::Rail) => 1,
                 (Action::Filter | Action::Sort, _) => 3,
                 _ => 2,
             };
-            let keys = match binding.action {
-                Action::StepBack => {
-                    [Action::StepBack, Action::StepOn].map(|key| app.keys().first(key)).join(" ")
-                }
-                Action::Down => [Action::Down, Action::Up].map(|key| shortest(app.keys(), key)).join("/"),
-                action => shortest(app.keys(), action),
+            let actions: &[Action] = match &binding.action {
+                Action::StepBack => &[Action::StepBack, Action::StepOn],
+                Action::Down => &[Action::Down, Action::Up],
+                action => std::slice::from_ref(action),
             };
-            (!keys.trim().is_empty()).then(|| Segment::new(format!("{keys} {word}"), theme.dim(), rank))
+            piece(app.keys(), actions, (word, rank), theme)
         })
         .collect();
     let over = || match app.ending() {
@@ -70,18 +65,12 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
     paint(pieces, right, area, frame.buffer_mut(), theme.symbols);
 }
 
-/// The shortest key of an action; empty where it has none.
-pub fn shortest(keys: &Keymap, action: Action) -> String {
-    let keys = keys.keys(action).iter().map(|key| crate::app::shown(*key));
-    keys.min_by_key(|key| key.chars().count()).unwrap_or_default()
-}
-
 /// Draws the text that is being typed: its end, where it is too long.
-fn ask(app: &App, prompt: &Prompt, area: Rect, frame: &mut Frame) {
-    let theme = app.theme();
+pub fn ask(prompt: &Prompt, theme: Theme, area: Rect, frame: &mut Frame) {
     let (question, forms) = match prompt.question {
         Question::Time => ("go to:", FORMS_OF_TIME),
         Question::Rate => ("rate cap:", FORMS_OF_RATE),
+        Question::Sessions => ("filter:", "file, host or code of a finding; Enter keeps it, Esc ends it"),
         Question::Filter => ("filter:", "device, netdev, N0 or code; Enter keeps it, Esc ends it"),
         Question::Mark => ("mark:", "what happens now, in a few words; Enter sets it"),
     };

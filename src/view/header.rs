@@ -89,12 +89,11 @@ fn time(app: &App) -> Vec<Segment> {
         let sign = theme.pick("⏸", "=");
         let shown_at = exact_position(shown, interval_ns);
         let behind = newest.saturating_sub(shown);
-        let text = if app.how().mode.is_past() {
+        // a load is held, a picture is paused
+        let text = if app.how().mode.is_past() || behind < 1_000_000_000 {
             format!(" {sign} PAUSED at {shown_at} ")
-        } else if behind < 1_000_000_000 {
-            format!(" {sign} HELD at {shown_at} ")
         } else {
-            format!(" {sign} HELD at {shown_at}, {} behind ", position(behind))
+            format!(" {sign} PAUSED at {shown_at}, {} behind ", position(behind))
         };
         (text, theme.sign())
     } else if let Some(ending) = app.ending() {
@@ -186,7 +185,7 @@ fn describe(load: &Load, host: &HostTimeline, times: &str) -> String {
     }
     match load.rate_gb_per_s {
         None => {}
-        Some(0.0) => text += ", HELD",
+        Some(0.0) => text += ", HELD by a key",
         Some(rate) => text = format!("{text}, at most {rate} GB/s a rail"),
     }
     if let Some(why) = &load.ended {

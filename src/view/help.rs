@@ -1,10 +1,10 @@
 //! The help that lies over the screen: keys of the view in sight first, then the others, then the signs.
 
-use super::badges::LEGEND;
-use super::boxed;
-use super::foot::shortest;
+use super::hints::{Hint, shortest, together};
+use super::signs::{self, Sign};
 use super::theme::Theme;
-use crate::app::{Action, App, BINDINGS, View};
+use super::{boxed, whole};
+use crate::app::{Action, App, BINDINGS, Keymap};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -14,6 +14,8 @@ use widgets::width;
 const KEYS: usize = 8;
 /// Cells of signs before their text.
 const SIGNS: usize = 5;
+/// Cells of the keys of a screen that is not of a session.
+const SETS: usize = 11;
 /// Cells between columns.
 const GAP: usize = 2;
 
@@ -23,19 +25,48 @@ struct Section {
     lines: Vec<Line<'static>>,
 }
 
-/// Draws the help over the middle of `area`, and tells how many lines it can be scrolled to.
-///
+/// Draws the help over the middle of `area` from this line on, and tells how many lines it can be scrolled to.
+pub fn draw(app: &App, line: usize, area: Rect, frame: &mut Frame) -> usize {
+    lay_over(&sections(app), (app.keys(), app.theme()), line, area, frame)
+}
+
+/// Draws the help of a screen that is not of a session, likewise.
+pub fn draw_of(
+    (name, hints, its_signs): (&str, &[Hint], &[Sign]),
+    (keys, theme): (&Keymap, Theme),
+    line: usize,
+    frame: &mut Frame,
+) -> usize {
+    let area = frame.area();
+    if whole::is_too_small(area) {
+        return 0;
+    }
+    let told = hints.iter().map(|hint| (together(keys, hint.actions), hint.help));
+    let lines = told.filter(|(key, _)| !key.is_empty()).map(|(key, text)| entry(&key, text, SETS, theme));
+    let cells = its_signs.iter().map(|sign| width(signs::shown(*sign, theme))).max().unwrap_or(0);
+    let signs = its_signs.iter().map(|sign| entry(signs::shown(*sign, theme), sign.2, cells, theme));
+    let sections = [
+        Section { heading: name.to_owned(), lines: lines.collect() },
+        Section { heading: "Signs".to_owned(), lines: signs.collect() },
+    ];
+    lay_over(&sections, (keys, theme), line, area, frame)
+}
+
 /// It has as few columns as show all of it, as many as have room otherwise; what has no room is scrolled to.
-pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
-    let theme = app.theme();
+fn lay_over(
+    sections: &[Section],
+    (keys, theme): (&Keymap, Theme),
+    line: usize,
+    area: Rect,
+    frame: &mut Frame,
+) -> usize {
     let room = (usize::from(area.width.saturating_sub(4)), usize::from(area.height.saturating_sub(2)));
-    let columns = columns(&sections(app), room, theme);
+    let columns = columns(sections, room, theme);
     let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
     let shown = rows.min(room.1);
     let places = rows - shown + 1;
-    let from = app.help_line().min(places - 1);
+    let from = line.min(places - 1);
     let widest = |lines: &[Line]| lines.iter().map(Line::width).max().unwrap_or(0);
-    let keys = app.keys();
     let closes = shortest(keys, Action::Help);
     let foot = if places > 1 {
         let [down, up] = [Action::Down, Action::Up].map(|action| shortest(keys, action));
@@ -69,15 +100,23 @@ fn sections(app: &App) -> Vec<Section> {
             .map(|binding| entry(&app.keys().in_short(binding.action), binding.help, KEYS, theme))
             .collect(),
     };
-    let is_of_view = move |action| of(action) == Of::Place && moves_in(action, view);
-    vec![
+    let is_of_view = move |action: Action| of(action) == Of::Place && action.is_of(view);
+    let mut sections = vec![
         keys(format!("{} (the view in sight)", view.name()), &is_of_view),
         keys("Time".to_owned(), &|action| of(action) == Of::Time),
-        keys("Everywhere".to_owned(), &|action| {
-            of(action) == Of::All || of(action) == Of::Place && !is_of_view(action)
+        keys("Everywhere".to_owned(), &|action| of(action) == Of::All),
+        keys("In other views".to_owned(), &|action| of(action) == Of::Place && !is_of_view(action)),
+    ];
+    sections.extend(
+        signs::of_session().map(|(heading, its_signs)| Section {
+            heading: heading.to_owned(),
+            lines: its_signs
+                .into_iter()
+                .map(|sign| entry(signs::shown(sign, theme), sign.2, SIGNS, theme))
+                .collect(),
         }),
-        signs(theme),
-    ]
+    );
+    sections
 }
 
 /// What a key is about.
@@ -140,34 +179,6 @@ fn of(action: Action) -> Of {
         | A::Units
         | A::Colours => Of::All,
     }
-}
-
-/// Whether a key that moves does so in this view.
-fn moves_in(action: Action, view: View) -> bool {
-    match action {
-        Action::Other | Action::Heat | Action::Sort | Action::Reverse | Action::Columns => view == View::Home,
-        Action::ZoomIn | Action::ZoomOut => matches!(view, View::Home | View::Rail),
-        Action::Rails | Action::Findings => matches!(view, View::Home | View::Rail),
-        Action::Open => matches!(view, View::Home | View::Topology),
-        Action::HoldLoad | Action::Rate => view == View::Load,
-        Action::Filter => view != View::Load,
-        _ => true,
-    }
-}
-
-fn signs(theme: Theme) -> Section {
-    let legend = LEGEND.iter().map(|(unicode, ascii, text)| (theme.pick(unicode, ascii), *text));
-    let marks = [
-        (theme.pick("│", "|"), "most that the wire carries"),
-        (theme.pick("┊", ":"), "most that PCIe carries"),
-        (theme.pick("◆", "*"), "what shared links leave it"),
-        (theme.pick("▶", ">"), "beyond the scale"),
-        ("rx tx", "counted by the NIC"),
-        ("READ", "our load's payload; WRITE too"),
-        ("48.7", "figures are means of a second"),
-    ];
-    let lines = legend.chain(marks).map(|(sign, text)| entry(sign, text, SIGNS, theme)).collect();
-    Section { heading: "Signs".to_owned(), lines }
 }
 
 fn entry(key: &str, text: &str, cells: usize, theme: Theme) -> Line<'static> {

@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
-use widgets::{clip, width, wrap};
+use widgets::{clip, padded, width, wrap};
 
 /// Cells of a label before its text.
 const LABEL: usize = 9;
@@ -40,25 +40,29 @@ impl Page {
         if !self.lines.is_empty() {
             self.lines.push(Line::default());
         }
-        let room = self.cells.saturating_sub(width(text) + 2);
-        let beside = clip(&self.theme.text(beside), room, self.theme.symbols);
-        self.lines.push(Line::from(vec![
-            Span::styled(text.to_owned(), self.theme.strong()),
-            Span::raw("  "),
-            Span::styled(beside, self.theme.dim()),
-        ]));
+        let text = clip(&self.theme.text(text), self.cells, self.theme.symbols);
+        let beside = self.theme.text(beside);
+        let room = self.cells.saturating_sub(width(&text) + 2);
+        let dim = self.theme.dim();
+        let mut line = vec![Span::styled(text, self.theme.strong())];
+        // what has no room beside it goes below
+        if width(&beside) <= room {
+            line.extend([Span::raw("  "), Span::styled(beside, dim)]);
+            self.lines.push(Line::from(line));
+        } else {
+            self.lines.push(Line::from(line));
+            self.lines.extend(wrap(&beside, self.cells).into_iter().map(|line| Line::styled(line, dim)));
+        }
     }
 
     /// A text after a label, in as many lines as it takes.
     pub fn row(&mut self, label: &str, text: &str, style: Style) {
-        let label = clip(label, LABEL - 1, self.theme.symbols);
+        let label = padded(label, LABEL - 1, self.theme.symbols);
         let room = self.cells.saturating_sub(LABEL).max(1);
         for (at, text) in wrap(&self.theme.text(text), room).into_iter().enumerate() {
-            let lead = if at == 0 { label.as_str() } else { "" };
-            self.lines.push(Line::from(vec![
-                Span::styled(format!("{lead:<LABEL$}"), self.theme.dim()),
-                Span::styled(text, style),
-            ]));
+            let lead = if at == 0 { format!("{label} ") } else { " ".repeat(LABEL) };
+            self.lines
+                .push(Line::from(vec![Span::styled(lead, self.theme.dim()), Span::styled(text, style)]));
         }
     }
 

@@ -225,7 +225,7 @@ mod tests {
         let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
         terminal.draw(|frame| _ = draw(&app, frame)).unwrap();
         let screen = terminal.backend().to_string();
-        assert!(screen.contains("HELD at 0:05.0, 0:07 behind"), "{screen}");
+        assert!(screen.contains("PAUSED at 0:05.0, 0:07 behind"), "{screen}");
         assert!(screen.contains("space to live"), "{screen}");
     }
 }

@@ -2,10 +2,12 @@
 
 use super::findings;
 use super::findings::word;
-use super::foot::shortest;
+use super::foot::ask;
+use super::hints::{self, Hint, piece};
 use super::segments::{Segment, paint};
 use super::theme::Theme;
 use super::units::{day_and_minute, memory, position};
+use super::whole::{self, put};
 use crate::app::{Action, Entry, Keymap, Sessions, State};
 use crate::rules::Severity;
 use ratatui::Frame;
@@ -13,40 +15,44 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::widgets::Widget;
-use widgets::{FindingList, clip, width, wrap};
+use widgets::{FindingList, padded, padded_left, width};
 
-/// Cells of the columns after the name; the size goes first where there is no room, then the host.
+/// Cells of the columns after the name.
 const HOST: usize = 12;
 const BEGUN: usize = 16;
 const LENGTH: usize = 8;
 const SIZE: usize = 8;
 const RAILS: usize = 5;
-/// From these widths of the screen on, they are there.
-const WITH_HOST: u16 = 80;
-const WITH_SIZE: u16 = 100;
 /// Cells of a name, at most.
 const LONGEST_NAME: usize = 36;
 /// Cells of a name, at least.
 const SHORTEST_NAME: usize = 14;
+/// Cells of the worst finding that other columns leave to it: a word and a code.
+const VERDICT: usize = 29;
+
+/// The keys of the list.
+pub const HINTS: &[Hint] = &[
+    Hint { actions: &[Action::Help], foot: Some(("help", 0)), help: "this help" },
+    Hint { actions: &[Action::Quit], foot: Some(("leave", 0)), help: "leave" },
+    Hint { actions: &[Action::Open], foot: Some(("open", 0)), help: "look at this session" },
+    Hint { actions: &[Action::Down, Action::Up], foot: Some(("select", 1)), help: "one down, one up" },
+    Hint { actions: &[Action::Filter], foot: Some(("filter", 2)), help: "only some: file, host, code" },
+    Hint { actions: &[Action::Copy], foot: Some(("copy", 3)), help: "copy the line that opens it" },
+    Hint { actions: &[Action::Back], foot: None, help: "end the filter; back" },
+    Hint { actions: &[Action::PageDown, Action::PageUp], foot: None, help: "ten down, ten up" },
+    Hint { actions: &[Action::First, Action::Last], foot: None, help: "to the first, to the last" },
+    Hint { actions: &[Action::Colours], foot: Some(("colours", 4)), help: "next colours" },
+];
 
 /// Draws the list on the whole screen.
 pub fn draw(sessions: &Sessions, keys: &Keymap, theme: Theme, frame: &mut Frame) {
-    let area = frame.area();
-    if super::is_too_small(area) {
-        super::too_small(keys, area, frame);
-    } else {
-        parts(sessions, keys, theme, frame);
-    }
-    if let Some(ground) = theme.ground() {
-        super::lay_under(ground, frame.buffer_mut());
-    }
+    whole::draw(keys, theme, frame, |area, frame| parts(sessions, keys, theme, area, frame));
 }
 
-fn parts(sessions: &Sessions, keys: &Keymap, theme: Theme, frame: &mut Frame) {
-    let area = frame.area();
-    let count = sessions.entries().map_or(0, <[Entry]>::len);
+fn parts(sessions: &Sessions, keys: &Keymap, theme: Theme, area: Rect, frame: &mut Frame) {
+    let listed = sessions.listed();
     // one line each, and a third of the screen for what was found
-    let list = u16::try_from(count + 1).unwrap_or(u16::MAX).max(2);
+    let list = u16::try_from(listed.len() + 1).unwrap_or(u16::MAX).max(2);
     let [head, _, list, _, about, foot] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(1),
@@ -59,19 +65,30 @@ fn parts(sessions: &Sessions, keys: &Keymap, theme: Theme, frame: &mut Frame) {
     let buffer = frame.buffer_mut();
     let folder = Segment::new(theme.text(&sessions.folder().display().to_string()), theme.strong(), 0);
     let left = vec![Segment::new(" SESSIONS ", theme.sign(), 0), folder];
-    paint(left, vec![Segment::new(counted(sessions), theme.plain(), 0)], head, buffer, theme.symbols);
+    let mut right = vec![Segment::new(counted(sessions), theme.plain(), 0)];
+    if !sessions.filter().is_empty() {
+        let text = format!(" filter: {}, {} listed ", theme.text(sessions.filter()), listed.len());
+        right.insert(0, Segment::new(text, theme.sign(), 0));
+    }
+    paint(left, right, head, buffer, theme.symbols);
     match (sessions.unreadable(), sessions.entries()) {
-        (Some(why), _) => text(why, theme.severity(Severity::Error), list, buffer),
-        (None, None) => text("reading the folder", theme.dim(), list, buffer),
-        (None, Some([])) => text(&nothing(sessions), theme.plain(), list, buffer),
-        (None, Some(entries)) => {
-            rows(entries, sessions.selected(), theme, list, buffer);
+        (Some(why), _) => drop(put(why, theme.severity(Severity::Error), theme, list, buffer)),
+        (None, None) => drop(put("reading the folder", theme.dim(), theme, list, buffer)),
+        (None, Some([])) => drop(put(&nothing(sessions), theme.plain(), theme, list, buffer)),
+        (None, Some(_)) if listed.is_empty() => {
+            put("Nothing that the filter takes.", theme.plain(), theme, list, buffer);
+        }
+        (None, Some(_)) => {
+            rows(&listed, sessions.selected(), theme, list, buffer);
             if let Some(entry) = sessions.entry() {
                 what_is_known(entry, theme, about, buffer);
             }
         }
     }
-    foot_line(sessions, keys, theme, foot, buffer);
+    match sessions.prompt() {
+        Some(prompt) => ask(prompt, theme, foot, frame),
+        None => foot_line(sessions, keys, theme, foot, frame.buffer_mut()),
+    }
 }
 
 /// `12 sessions: 2 with errors, 3 with warnings, 1 cannot be opened; 4 not read yet`.
@@ -100,34 +117,75 @@ fn nothing(sessions: &Sessions) -> String {
     format!("{others} `railscope record FILE.rsz` and `railscope load PEER --record FILE.rsz` make them.")
 }
 
-/// What fits of the columns: the name's cells, whether there is a host, and whether there is a size.
-fn columns(entries: &[Entry], area: Rect) -> (usize, bool, bool) {
-    let (host, size) = (area.width >= WITH_HOST, area.width >= WITH_SIZE);
-    let longest = entries.iter().map(|entry| width(&entry.name())).max().unwrap_or(0);
-    let room = if area.width >= 2 * WITH_HOST { LONGEST_NAME } else { usize::from(area.width) / 4 };
-    (longest.min(room.min(LONGEST_NAME)).max(SHORTEST_NAME), host, size)
+/// What fits of the columns: the worst finding has room, and what says least gives way to it first.
+struct Columns {
+    name: usize,
+    host: bool,
+    begun: bool,
+    size: bool,
+    rails: bool,
 }
 
-fn rows(entries: &[Entry], selected: usize, theme: Theme, area: Rect, buffer: &mut Buffer) {
-    let (name, with_host, with_size) = columns(entries, area);
-    let line = |lead: &str, cells: [&str; 6]| {
+impl Columns {
+    fn of(listed: &[(usize, &Entry)], cells: u16) -> Self {
+        let cells = usize::from(cells);
+        let longest = listed.iter().map(|(_, entry)| width(&entry.name())).max().unwrap_or(0);
+        let name = longest.min((cells / 4).min(LONGEST_NAME)).max(SHORTEST_NAME);
+        let mut columns = Self { name, host: true, begun: true, size: true, rails: true };
+        for part in 0..4 {
+            if columns.taken() + VERDICT <= cells {
+                break;
+            }
+            match part {
+                0 => columns.size = false,
+                1 => columns.rails = false,
+                2 => columns.host = false,
+                _ => columns.begun = false,
+            }
+        }
+        columns
+    }
+
+    /// Cells before the worst finding.
+    fn taken(&self) -> usize {
+        let of = |is_there: bool, cells: usize| if is_there { cells + 2 } else { 0 };
+        2 + self.name
+            + of(self.host, HOST)
+            + of(self.begun, BEGUN)
+            + of(true, LENGTH)
+            + of(self.size, SIZE)
+            + of(self.rails, RAILS)
+            + 2
+    }
+
+    fn line(&self, lead: &str, cells: [&str; 6], theme: Theme) -> String {
         let [file, host, begun, length, size, rails] = cells;
+        let left = |text: &str, cells| padded(&theme.text(text), cells, theme.symbols);
+        let right = |text: &str, cells| padded_left(&theme.text(text), cells, theme.symbols);
         let parts = [
-            Some(format!("{lead} {} ", padded(file, name, theme))),
-            with_host.then(|| format!(" {} ", padded(host, HOST, theme))),
-            Some(format!(" {} {length:>LENGTH$} ", padded(begun, BEGUN, theme))),
-            with_size.then(|| format!(" {size:>SIZE$} ")),
-            Some(format!(" {rails:>RAILS$}  ")),
+            Some(format!("{lead} {}", left(file, self.name))),
+            self.host.then(|| left(host, HOST)),
+            self.begun.then(|| left(begun, BEGUN)),
+            Some(right(length, LENGTH)),
+            self.size.then(|| right(size, SIZE)),
+            self.rails.then(|| right(rails, RAILS)),
+            Some(String::new()),
         ];
-        parts.into_iter().flatten().collect::<String>()
-    };
-    let head = line(" ", ["file", "host", "begun (UTC)", "length", "size", "rails"]) + "worst finding";
+        parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
+    }
+}
+
+fn rows(listed: &[(usize, &Entry)], selected: usize, theme: Theme, area: Rect, buffer: &mut Buffer) {
+    let columns = Columns::of(listed, area.width);
+    let heads = ["file", "host", "begun (UTC)", "length", "size", "rails"];
+    let head = columns.line(" ", heads, theme) + "worst finding";
     buffer.set_stringn(area.x, area.y, head, usize::from(area.width), theme.dim());
     let room = usize::from(area.height.saturating_sub(1));
+    let at = listed.iter().position(|(place, _)| *place == selected).unwrap_or(0);
     // the selected one is in the middle, where the list goes on both ways
-    let first = selected.saturating_sub(room / 2).min(entries.len().saturating_sub(room));
-    for ((at, entry), y) in entries.iter().enumerate().skip(first).take(room).zip(area.y + 1..) {
-        let is_selected = at == selected;
+    let first = at.saturating_sub(room / 2).min(listed.len().saturating_sub(room));
+    for ((place, entry), y) in listed.iter().skip(first).take(room).zip(area.y + 1..) {
+        let is_selected = *place == selected;
         let lead = if is_selected { theme.pick("▶", ">") } else { " " };
         let row = Row::of(&entry.state);
         // blank before it is known, and a question mark where the file does not tell
@@ -135,22 +193,20 @@ fn rows(entries: &[Entry], selected: usize, theme: Theme, area: Rect, buffer: &m
             (None, _) => String::new(),
             (Some(_), value) => value.map_or("?".to_owned(), String::clone),
         };
-        let text = line(
-            lead,
-            [
-                &entry.name(),
-                &cell(row.as_ref().and_then(|row| row.host.as_ref())),
-                &cell(row.as_ref().and_then(|row| row.begun.as_ref())),
-                &cell(row.as_ref().and_then(|row| row.length.as_ref())),
-                &memory(entry.bytes),
-                &row.as_ref().map_or(String::new(), |row| row.rails.to_string()),
-            ],
-        );
+        let cells = [
+            &*entry.name(),
+            &*cell(row.as_ref().and_then(|row| row.host.as_ref())),
+            &*cell(row.as_ref().and_then(|row| row.begun.as_ref())),
+            &*cell(row.as_ref().and_then(|row| row.length.as_ref())),
+            &*memory(entry.bytes),
+            &*row.as_ref().map_or(String::new(), |row| row.rails.to_string()),
+        ];
+        let text = columns.line(lead, cells, theme);
         let style = if is_selected { theme.strong() } else { theme.plain() };
         let (x, _) = buffer.set_stringn(area.x, y, text, usize::from(area.width), style);
         let left = usize::from(area.right().saturating_sub(x));
         let (verdict, style) = verdict(&entry.state, theme);
-        buffer.set_stringn(x, y, clip(&theme.text(&verdict), left, theme.symbols), left, style);
+        buffer.set_stringn(x, y, widgets::clip(&theme.text(&verdict), left, theme.symbols), left, style);
     }
 }
 
@@ -189,36 +245,35 @@ fn verdict(state: &State, theme: Theme) -> (String, Style) {
         }
         State::Sweep(sweep) => {
             let first = sweep.statements.first().map_or("no point is measured", String::as_str);
-            let simulated = if sweep.simulated { "simulated; " } else { "" };
-            return (format!("{simulated}sweep: {first}"), theme.plain());
+            let simulated = if sweep.simulated { ", simulated" } else { "" };
+            return (format!("sweep{simulated}: {first}"), theme.plain());
         }
         State::Read(summary) => summary,
     };
-    let (mut text, style) = match (&summary.findings, summary.worst()) {
-        (None, _) => ("its end cannot be judged".to_owned(), theme.severity(Severity::Warning)),
-        (_, None) => ("nothing found".to_owned(), theme.dim()),
+    // what one looks for comes first, what holds of the whole file behind it
+    let labels = [(summary.simulated, ", simulated"), (summary.warning.is_some(), ", not whole")];
+    let labels: String = labels.iter().filter(|(is, _)| *is).map(|(_, label)| *label).collect();
+    match (&summary.findings, summary.worst()) {
+        (None, _) => (format!("its end cannot be judged{labels}"), theme.severity(Severity::Warning)),
+        (_, None) => (format!("nothing found{labels}"), theme.dim()),
         (_, Some(finding)) => (
-            format!("{} {}: {}", word(finding.severity), finding.code, finding.message),
+            format!("{} {}{labels}: {}", word(finding.severity), finding.code, finding.message),
             theme.severity(finding.severity),
         ),
-    };
-    if summary.warning.is_some() {
-        text = format!("not whole; {text}");
     }
-    if summary.simulated {
-        text = format!("simulated; {text}");
-    }
-    (text, style)
 }
 
 /// The selected session in full.
 fn what_is_known(entry: &Entry, theme: Theme, area: Rect, buffer: &mut Buffer) {
     let summary = match &entry.state {
         State::Unread => return,
-        State::Damaged(why) => return text(why, theme.severity(Severity::Error), area, buffer),
+        State::Damaged(why) => {
+            put(why, theme.severity(Severity::Error), theme, area, buffer);
+            return;
+        }
         State::Sweep(sweep) => {
-            let statements = theme.text(&sweep.statements.join("\n"));
-            return text(&statements, theme.plain(), area, buffer);
+            put(&sweep.statements.join("\n"), theme.plain(), theme, area, buffer);
+            return;
         }
         State::Read(summary) => summary,
     };
@@ -231,13 +286,12 @@ fn what_is_known(entry: &Entry, theme: Theme, area: Rect, buffer: &mut Buffer) {
     let left = vec![
         Segment::new(theme.text(&entry.name()), theme.strong(), 0),
         Segment::new(theme.text(&host), theme.plain(), 1),
+        Segment::new(if summary.simulated { "SIMULATED" } else { "" }, theme.plain(), 1),
     ];
     paint(left, vec![Segment::new(found, theme.dim(), 0)], title, buffer, theme.symbols);
     let mut body = Rect { y: area.y + title.height, height: area.height - title.height, ..area };
     if let Some(warning) = &summary.warning {
-        let lines = wrap(&theme.text(warning), usize::from(area.width).max(1));
-        let height = u16::try_from(lines.len()).unwrap_or(body.height).min(body.height);
-        text(warning, theme.severity(Severity::Warning), Rect { height, ..body }, buffer);
+        let height = put(warning, theme.severity(Severity::Warning), theme, body, buffer);
         body = Rect { y: body.y + height, height: body.height - height, ..body };
     }
     let items: Vec<_> =
@@ -250,38 +304,12 @@ fn what_is_known(entry: &Entry, theme: Theme, area: Rect, buffer: &mut Buffer) {
 }
 
 fn foot_line(sessions: &Sessions, keys: &Keymap, theme: Theme, area: Rect, buffer: &mut Buffer) {
-    let words = [
-        (Action::Open, "open", 0),
-        (Action::Down, "select", 1),
-        (Action::Copy, "copy the command", 2),
-        (Action::Colours, "colours", 3),
-        (Action::Quit, "leave", 0),
-    ];
-    let pieces = words.map(|(action, what, rank)| {
-        let key = match action {
-            Action::Down => [Action::Down, Action::Up].map(|action| shortest(keys, action)).join("/"),
-            action => shortest(keys, action),
-        };
-        let text = if key.is_empty() { String::new() } else { format!("{key} {what}") };
-        Segment::new(text, theme.dim(), rank)
-    });
+    let mut pieces = hints::foot(keys, HINTS, theme);
+    let from = sessions.from().and_then(|path| path.file_name());
+    let back = from.map(|name| format!("back to {}", theme.text(&name.to_string_lossy())));
+    pieces.extend(back.and_then(|back| piece(keys, &[Action::Back], (&back, 1), theme)));
     let note = theme.text(sessions.notice().unwrap_or_default());
-    paint(pieces.into(), vec![Segment::new(note, theme.strong(), 0)], area, buffer, theme.symbols);
-}
-
-/// Text in as many lines as it takes, and have room.
-fn text(text: &str, style: Style, area: Rect, buffer: &mut Buffer) {
-    let lines = text.lines().flat_map(|line| wrap(line, usize::from(area.width).max(1)));
-    for (line, y) in lines.zip(area.top()..area.bottom()) {
-        buffer.set_stringn(area.x, y, line, usize::from(area.width), style);
-    }
-}
-
-/// Cut or filled to so many cells.
-fn padded(text: &str, cells: usize, theme: Theme) -> String {
-    let text = clip(&theme.text(text), cells, theme.symbols);
-    let blanks = " ".repeat(cells.saturating_sub(width(&text)));
-    text + &blanks
+    paint(pieces, vec![Segment::new(note, theme.strong(), 0)], area, buffer, theme.symbols);
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a cell of the screen stands for, for whoever points at it.
 
-use super::{LEAST, home, parts, scrubber, tabs};
+use super::{home, parts, scrubber, tabs, whole};
 use crate::app::{App, SortBy, View};
 use ratatui::layout::{Position, Rect};
 
@@ -24,8 +24,8 @@ pub enum Spot {
 /// What a cell stands for; `None` where it stands for nothing.
 #[must_use]
 pub fn spot_at(app: &App, screen: Rect, (column, row): (u16, u16)) -> Option<Spot> {
-    let is_covered = app.help_is_open() || app.picker().is_some();
-    if screen.width < LEAST.0 || screen.height < LEAST.1 || is_covered {
+    let is_covered = app.popups().is_open();
+    if whole::is_too_small(screen) || is_covered {
         return None;
     }
     let cell = Position { x: column, y: row };

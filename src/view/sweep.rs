@@ -2,10 +2,11 @@
 
 mod plot;
 
-use super::foot::shortest;
+use super::hints::{self, Hint};
 use super::segments::{Segment, paint};
 use super::theme::Theme;
-use super::units::seconds;
+use super::units::{seconds, time_left};
+use super::whole::{self, put};
 use crate::app::{Action, Keymap, Stage, Sweeping};
 use crate::rules::Severity;
 use crate::settings::Size;
@@ -15,29 +16,42 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
-use std::time::{Duration, Instant};
-use widgets::{clip, mark, mark_of_several, width, wrap};
+use std::time::Instant;
+use widgets::{clip, mark, mark_of_several, padded};
 
 /// Lines of the selected point, at most.
 const ABOUT_POINT: u16 = 4;
 /// Fewest lines of a drawing that tells a shape.
 const LEAST_PLOT: u16 = 8;
 
+/// The keys of a sweep.
+pub const HINTS: &[Hint] = &[
+    Hint { actions: &[Action::Help], foot: Some(("help", 0)), help: "this help" },
+    Hint {
+        actions: &[Action::Quit],
+        foot: Some(("leave", 0)),
+        help: "end it, and keep what is measured; leave",
+    },
+    Hint { actions: &[Action::Back], foot: None, help: "the same" },
+    Hint { actions: &[Action::Rails, Action::Findings], foot: Some(("size", 1)), help: "to another size" },
+    Hint { actions: &[Action::Up, Action::Down], foot: Some(("curve", 1)), help: "to another curve" },
+    Hint { actions: &[Action::PageUp, Action::PageDown], foot: None, help: "ten sizes along the curve" },
+    Hint { actions: &[Action::First, Action::Last], foot: None, help: "to the first size, to the last" },
+    Hint { actions: &[Action::Units], foot: Some(("units", 2)), help: "GB/s, Gb/s, GiB/s" },
+    Hint {
+        actions: &[Action::Copy],
+        foot: Some(("copy as perftest", 3)),
+        help: "copy the point's perftest line",
+    },
+    Hint { actions: &[Action::Colours], foot: None, help: "next colours" },
+];
+
 /// Draws it on the whole screen, as it is at the moment `now`.
 pub fn draw(sweeping: &Sweeping, keys: &Keymap, theme: Theme, now: Instant, frame: &mut Frame) {
-    let area = frame.area();
-    if super::is_too_small(area) {
-        super::too_small(keys, area, frame);
-    } else {
-        parts(sweeping, keys, theme, now, frame);
-    }
-    if let Some(ground) = theme.ground() {
-        super::lay_under(ground, frame.buffer_mut());
-    }
+    whole::draw(keys, theme, frame, |area, frame| parts(sweeping, (keys, theme), now, area, frame));
 }
 
-fn parts(sweeping: &Sweeping, keys: &Keymap, theme: Theme, now: Instant, frame: &mut Frame) {
-    let area = frame.area();
+fn parts(sweeping: &Sweeping, (keys, theme): (&Keymap, Theme), now: Instant, area: Rect, frame: &mut Frame) {
     let curves = u16::try_from(sweeping.curves().len()).unwrap_or(u16::MAX);
     let legend =
         curves.saturating_add(u16::from(curves > 1)).min(area.height.saturating_sub(LEAST_PLOT + 8) / 2 + 1);
@@ -91,7 +105,7 @@ fn how_far(sweeping: &Sweeping, now: Instant, theme: Theme) -> (String, Style) {
     let points = format!("{done} of {all} points");
     match sweeping.stage() {
         Stage::Measuring => {
-            let left = sweeping.left(now).map_or(String::new(), |left| format!(", {} left", in_words(left)));
+            let left = sweeping.left(now).map_or(String::new(), |left| format!(", {}", time_left(left)));
             (format!("{} {points}{left}", theme.pick("▶", ">")), theme.strong())
         }
         Stage::Ending => (format!("{points}; giving up the one under way"), theme.sign()),
@@ -101,19 +115,10 @@ fn how_far(sweeping: &Sweeping, now: Instant, theme: Theme) -> (String, Style) {
     }
 }
 
-/// `2:05 min`, `40 s`.
-fn in_words(time: Duration) -> String {
-    match time.as_secs() {
-        s @ 0..60 => format!("{s} s"),
-        s @ 60..3600 => format!("{}:{:02} min", s / 60, s % 60),
-        s => format!("{}:{:02} h", s / 3600, s / 60 % 60),
-    }
-}
-
 /// Mark, name, peak and trough of each curve.
 fn amounts_to(sweeping: &Sweeping, theme: Theme, area: Rect, buffer: &mut Buffer) {
     let curves = sweeping.curves();
-    let wide = curves.iter().map(|curve| width(&curve.name)).max().unwrap_or(0);
+    let wide = curves.iter().map(|curve| widgets::width(&curve.name)).max().unwrap_or(0);
     let unit = sweeping.unit();
     for ((at, curve), y) in curves.iter().enumerate().zip(area.top()..area.bottom()) {
         let at_size = |(size, gbit): (u64, f64)| format!("{} at {}", unit.text(gbit / 8.0), Size(size));
@@ -129,7 +134,7 @@ fn amounts_to(sweeping: &Sweeping, theme: Theme, area: Rect, buffer: &mut Buffer
             Some((only, _)) => at_size(curve.rates[only]),
             None => String::new(),
         };
-        let line = format!("{:<wide$}  {text}", curve.name);
+        let line = format!("{}  {text}", padded(&curve.name, wide, theme.symbols));
         let style = plot::style(at, theme);
         let sign = mark(at, theme.symbols).to_string();
         let (x, _) = buffer.set_stringn(area.x, y, sign, usize::from(area.width), style);
@@ -187,46 +192,23 @@ fn point(sweeping: &Sweeping, theme: Theme, area: Rect, buffer: &mut Buffer) {
 }
 
 fn foot_line(sweeping: &Sweeping, keys: &Keymap, theme: Theme, area: Rect, buffer: &mut Buffer) {
-    let leave = match sweeping.stage() {
-        Stage::Measuring => "end it, keep what is measured",
-        Stage::Saved | Stage::Ending | Stage::Over(_) => "leave",
-    };
-    let pair = |a, b| {
-        [shortest(keys, a), shortest(keys, b)]
-            .into_iter()
-            .filter(|key| !key.is_empty())
-            .collect::<Vec<_>>()
-            .join("/")
-    };
-    let pieces = [
-        (shortest(keys, Action::Quit), leave, 0),
-        (pair(Action::Rails, Action::Findings), "size", 1),
-        (pair(Action::Up, Action::Down), "curve", 1),
-        (shortest(keys, Action::Units), "units", 2),
-        (shortest(keys, Action::Copy), "copy as perftest", 3),
-    ];
-    let pieces = pieces.map(|(key, what, rank)| {
-        let text = if key.is_empty() { String::new() } else { format!("{key} {what}") };
-        Segment::new(text, theme.dim(), rank)
-    });
+    let is_measuring = *sweeping.stage() == Stage::Measuring;
+    let hints: Vec<Hint> = HINTS
+        .iter()
+        .map(|hint| match hint.actions {
+            [Action::Quit] if is_measuring => {
+                Hint { foot: Some(("end it, keep what is measured", 0)), ..*hint }
+            }
+            _ => *hint,
+        })
+        .collect();
+    let pieces = hints::foot(keys, &hints, theme);
     let over = match sweeping.stage() {
         Stage::Over(Some(why)) => why.as_str(),
         _ => "",
     };
     let note = theme.text(sweeping.notice().unwrap_or(over));
-    paint(pieces.into(), vec![Segment::new(note, theme.strong(), 0)], area, buffer, theme.symbols);
-}
-
-/// Text in as many lines as it takes, and have room; the last is cut.
-fn put(text: &str, style: Style, theme: Theme, area: Rect, buffer: &mut Buffer) {
-    let room = usize::from(area.width).max(1);
-    let lines = wrap(&theme.text(text), room);
-    let count = lines.len();
-    for ((at, line), y) in lines.into_iter().enumerate().zip(area.top()..area.bottom()) {
-        let is_cut = y + 1 == area.bottom() && at + 1 < count;
-        let line = if is_cut { clip(&format!("{line} ..."), room, theme.symbols) } else { line };
-        buffer.set_stringn(area.x, y, line, room, style);
-    }
+    paint(pieces, vec![Segment::new(note, theme.strong(), 0)], area, buffer, theme.symbols);
 }
 
 #[cfg(test)]

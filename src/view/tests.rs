@@ -303,7 +303,7 @@ fn no_size_makes_the_screen_panic() {
                 }
             }
             press(&mut app, KeyCode::Char('?'));
-            assert_eq!(app.help_is_open(), help == 0);
+            assert_eq!(app.popups().help().is_some(), help == 0);
         }
     }
 }

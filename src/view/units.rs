@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// Unit that rates are shown in. Rates themselves are always held in GB/s, 10^9 bytes per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -178,6 +179,27 @@ pub fn day_and_minute(unix_ms: u64) -> String {
     format!("{year}-{month:02}-{day:02} {:02}:{:02}", minutes / 60 % 24, minutes % 60)
 }
 
+/// A time as people say it: `3 min 20 s`.
+#[must_use]
+pub fn time_in_words(time: Duration) -> String {
+    let seconds = (time + Duration::from_millis(500)).as_secs();
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+/// What is said, on the screen and without one, of work that takes so long yet: `3 min 20 s left`.
+#[must_use]
+pub fn time_left(left: Duration) -> String {
+    if left < Duration::from_secs(1) {
+        "nearly done".to_owned()
+    } else {
+        format!("{} left", time_in_words(left))
+    }
+}
+
 /// A short time in seconds, whole from ten on: `2.5`, `12`.
 #[must_use]
 pub fn seconds(s: f64) -> String {
@@ -187,8 +209,18 @@ pub fn seconds(s: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::{
-        RateUnit, Rates, day_and_minute, exact_position, memory, percent, position, seconds, time_of_day,
+        RateUnit, Rates, day_and_minute, exact_position, memory, percent, position, seconds, time_in_words,
+        time_left, time_of_day,
     };
+    use std::time::Duration;
+
+    #[test]
+    fn times_are_said_as_people_say_them() {
+        let second = Duration::from_secs;
+        assert_eq!([9, 200, 7260].map(|s| time_in_words(second(s))), ["9 s", "3 min 20 s", "2 h 1 min"]);
+        let left = [Duration::from_millis(900), second(1), second(68)].map(time_left);
+        assert_eq!(left, ["nearly done", "1 s left", "1 min 8 s left"]);
+    }
 
     /// A rate on a screen whose largest rate it is.
     fn alone(gb_per_s: f64, unit: RateUnit) -> String {

@@ -16,7 +16,7 @@ fn a_session_of_keys_and_sizes_ends_with_the_terminal_as_it_was() {
     person.types("\x1b");
     person.sees_no_more("keys and signs");
     person.types(" ");
-    person.sees("HELD at");
+    person.sees("PAUSED at");
     person.types("u");
     person.sees("Gb/s");
     person.resizes(120, 40);
@@ -25,7 +25,7 @@ fn a_session_of_keys_and_sizes_ends_with_the_terminal_as_it_was() {
     person.sees("railscope needs 60x15");
     person.resizes(80, 24);
     person.types(" ");
-    person.sees_no_more("HELD at");
+    person.sees_no_more("PAUSED at");
     person.types("q");
     assert_eq!(person.is_left(), 0);
 }
@@ -152,12 +152,12 @@ fn what_is_live_steps_back_and_takes_marks() {
     person.types("cable of bond3\r");
     person.sees("mark set");
     person.types("[[[");
-    person.sees("HELD at");
+    person.sees("PAUSED at");
     person.sees(" behind");
     person.types("m");
     person.sees("no mark:");
     person.types("\x1b[F");
-    person.sees_no_more("HELD at");
+    person.sees_no_more("PAUSED at");
     person.types("E");
     person.sees("mark: cable of bond3");
     person.types("q");
@@ -206,8 +206,26 @@ fn the_sessions_beside_a_replay_are_a_key_away() {
     let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/recordings/mixed.rsz");
     let mut person = Person::runs(&["replay", recording]);
     person.sees("REPLAY");
+    person.types(" g7.5\r");
+    person.sees("PAUSED at 0:07.5");
     person.types("b");
     person.sees("\u{25b6} mixed.rsz");
+    person.types("/healthy\r");
+    person.sees("\u{25b6} healthy.rsz");
+    person.sees_no_more("mixed.rsz  ");
+    person.types("\x1b");
+    person.sees("one-leg.rsz");
+    person.types("?");
+    person.sees("keys and signs");
+    person.types("q");
+    person.sees_no_more("keys and signs");
+    person.types("z");
+    person.sees("z does nothing here");
+    // back to where one came from
+    person.types("\x1b");
+    person.sees("PAUSED at 0:07.5");
+    person.types("b");
+    person.sees("SESSIONS");
     person.types("q");
     assert_eq!(person.is_left(), 0);
 }

@@ -42,4 +42,4 @@ pub use svg::{Rgb, Svg};
 pub use symbols::Symbols;
 pub use tree::branches;
 pub use trend::Trend;
-pub use wrap::{clip, width, wrap};
+pub use wrap::{clip, padded, padded_left, width, wrap};

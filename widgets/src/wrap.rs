@@ -23,6 +23,21 @@ pub fn clip(text: &str, cells: usize, symbols: Symbols) -> String {
     format!("{head}{sign}")
 }
 
+/// The text, cut or filled with blanks to so many cells.
+#[must_use]
+pub fn padded(text: &str, cells: usize, symbols: Symbols) -> String {
+    let text = clip(text, cells, symbols);
+    let blanks = cells.saturating_sub(width(&text));
+    text + &" ".repeat(blanks)
+}
+
+/// The same, with the blanks before it: for figures.
+#[must_use]
+pub fn padded_left(text: &str, cells: usize, symbols: Symbols) -> String {
+    let text = clip(text, cells, symbols);
+    " ".repeat(cells.saturating_sub(width(&text))) + &text
+}
+
 /// The text in lines of at most so many cells, broken at blanks, and within a word only where it alone is longer.
 #[must_use]
 pub fn wrap(text: &str, cells: usize) -> Vec<String> {
@@ -72,7 +87,7 @@ fn split(text: &str, cells: usize) -> (&str, &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{clip, wrap};
+    use super::{clip, padded, padded_left, width, wrap};
     use crate::Symbols;
 
     #[test]
@@ -92,6 +107,20 @@ mod tests {
         assert_eq!(clip("0-95,192-287", 8, Symbols::Unicode), "0-95,19…");
         assert_eq!(clip("0-95,192-287", 8, Symbols::Ascii), "0-95,19~");
         assert_eq!(clip("0-95,192-287", 0, Symbols::Ascii), "");
+    }
+
+    #[test]
+    fn a_column_is_as_wide_as_it_is_meant_to_be_whatever_stands_in_it() {
+        assert_eq!(
+            (padded("rx", 4, Symbols::Ascii), padded_left("rx", 4, Symbols::Ascii)),
+            ("rx  ".into(), "  rx".into())
+        );
+        for text in ["", "x", "mlx5_bond_1", "日本語の名前", "日"] {
+            for cells in 0..9 {
+                assert_eq!(width(&padded(text, cells, Symbols::Unicode)), cells, "{text} {cells}");
+                assert_eq!(width(&padded_left(text, cells, Symbols::Unicode)), cells, "{text} {cells}");
+            }
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! A source whose reader is told how far it is.
 
-use super::{Progress, left_after, words};
+use super::{Progress, left_after};
 use crate::session::{FrameSource, SourceError, on_first_clock};
+use crate::view::time_in_words;
 use probes::model::{Frame, Session};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -91,12 +92,12 @@ fn told(
 ) -> (String, Option<Duration>) {
     let done_ns = at_ns.saturating_sub(first_ns);
     let Some(end_ns) = end_ns else {
-        return (format!("{what}: {}", words(Duration::from_nanos(done_ns))), None);
+        return (format!("{what}: {}", time_in_words(Duration::from_nanos(done_ns))), None);
     };
     let all_ns = end_ns.saturating_sub(first_ns).max(1);
     match pace {
         Pace::Clock => {
-            let text = format!("{what}: {}", words(Duration::from_nanos(done_ns)));
+            let text = format!("{what}: {}", time_in_words(Duration::from_nanos(done_ns)));
             (text, Some(Duration::from_nanos(all_ns.saturating_sub(done_ns))))
         }
         Pace::Disk => {

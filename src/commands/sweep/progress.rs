@@ -1,8 +1,9 @@
 //! How far a sweep is, and who is told; without a screen it is stderr: stdout is the result's.
 
-use crate::commands::progress::{Progress, words};
+use crate::commands::progress::Progress;
 use crate::printable::tell;
 use crate::sweep::{Point, Spot, Sweep};
+use crate::view::time_left;
 use std::time::{Duration, Instant};
 
 /// Who is told how far a sweep is.
@@ -65,12 +66,12 @@ impl Watch for Lines {
         let caveat = point.caveat.as_ref().map_or(String::new(), |caveat| format!(", {caveat}"));
         let failed = point.left_out.as_ref().map_or(String::new(), |why| format!(", LEFT OUT: {why}"));
         tell(format_args!(
-            "point {} of {}: {}: {rate} ({}{caveat}){failed}, {} left",
+            "point {} of {}: {}: {rate} ({}{caveat}){failed}, {}",
             sweep.points.len(),
             sweep.grid.spots().len(),
             point.spot,
             point.bound.by,
-            words(left)
+            time_left(left)
         ));
     }
 }

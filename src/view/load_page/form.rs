@@ -6,13 +6,16 @@ use crate::report::LoadBlock;
 use crate::settings::{Period, Size};
 use crate::view::page::Page;
 use probes::model::{LoadOp, LoadOrigin};
+use ratatui::style::Style;
 use ratatui::text::Span;
 use std::time::Duration;
-use widgets::width;
+use widgets::padded;
 
 /// Cells of the columns: the knob, its flag.
 const KNOB: usize = 20;
 const FLAG: usize = 15;
+/// Below this width they are shorter.
+const NARROW: usize = 70;
 
 /// One knob.
 struct Knob {
@@ -57,21 +60,27 @@ pub fn draw(app: &App, load: &LoadBlock, page: &mut Page) {
     };
     page.row("else", other, theme.dim());
     page.row("line", &command(app, load), theme.strong());
-    page.heading("Knobs", "as they are now");
-    for knob in knobs(app, load) {
-        let Some(value) = knob.value else { continue };
-        let is_live = knob.flag == "--rate" && app.can_steer();
-        let room = page.cells().saturating_sub(KNOB + FLAG + 2);
-        let sign = if is_live { format!("{value} {}", theme.pick("◀ live", "< live")) } else { value };
-        let pad =
-            |text: &str, cells: usize| format!("{text}{} ", " ".repeat(cells.saturating_sub(width(text))));
+    let is_live = |knob: &Knob| knob.flag == "--rate" && app.can_steer();
+    let (live, fixed): (Vec<Knob>, Vec<Knob>) = knobs(app, load).into_iter().partition(is_live);
+    if !live.is_empty() {
+        page.heading("Knobs that change at once", "by the keys above");
+        live.into_iter().for_each(|knob| knob.draw(theme.strong(), page));
+    }
+    page.heading("Knobs of a new start", "as they are now");
+    fixed.into_iter().for_each(|knob| knob.draw(theme.plain(), page));
+}
+
+impl Knob {
+    fn draw(self, style: Style, page: &mut Page) {
+        let Some(value) = self.value else { return };
+        let theme = page.theme();
+        // on a narrow screen the value matters more than the flag's blanks
+        let (name, flag) = if page.cells() < NARROW { (KNOB - 2, FLAG - 4) } else { (KNOB, FLAG) };
+        let column = |text: &str, cells: usize| padded(text, cells, theme.symbols) + " ";
         page.line(vec![
-            Span::styled(pad(knob.name, KNOB), theme.dim()),
-            Span::styled(pad(knob.flag, FLAG), theme.dim()),
-            Span::styled(
-                widgets::clip(&sign, room, theme.symbols),
-                if is_live { theme.strong() } else { theme.plain() },
-            ),
+            Span::styled(column(self.name, name), theme.dim()),
+            Span::styled(column(self.flag, flag), theme.dim()),
+            Span::styled(value, style),
         ]);
     }
 }

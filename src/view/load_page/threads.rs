@@ -9,7 +9,7 @@ use crate::view::page::Page;
 use crate::view::units::percent;
 use probes::model::WorkerPhase;
 use ratatui::text::Span;
-use widgets::{clip, shorten, width};
+use widgets::{padded, padded_left, shorten, width};
 
 /// Rates are means of this time.
 const MEAN_NS: u64 = 1_000_000_000;
@@ -53,11 +53,10 @@ pub fn draw(app: &App, load: &LoadBlock, page: &mut Page) {
         let text: String = cells
             .into_iter()
             .map(|(text, cells, side)| {
-                let text = clip(&theme.text(&text), cells, theme.symbols);
-                let pad = " ".repeat(cells.saturating_sub(width(&text)));
+                let text = theme.text(&text);
                 match side {
-                    Side::Left => format!("{text}{pad} "),
-                    Side::Right => format!("{pad}{text} "),
+                    Side::Left => padded(&text, cells, theme.symbols) + " ",
+                    Side::Right => padded_left(&text, cells, theme.symbols) + " ",
                 }
             })
             .collect();

@@ -7,7 +7,7 @@ use crate::timeline::{HostTimeline, growth};
 use crate::view::page::Page;
 use probes::model::{Frame, Rail, RailId};
 use ratatui::text::Span;
-use widgets::{clip, width};
+use widgets::padded;
 
 /// Cells of a counter's name.
 const NAME: usize = 28;
@@ -56,11 +56,10 @@ pub fn draw(app: &App, id: RailId, rail: &Rail, page: &mut Page) {
             Weight::Ordinary => theme.plain(),
         };
         let sign = if row.weight == Weight::Bad { "! " } else { "  " };
-        let name = clip(&format!("{sign}{}", short(row.name)), NAME, theme.symbols);
-        let pad = NAME.saturating_sub(width(&name));
+        let name = padded(&format!("{sign}{}", short(row.name)), NAME, theme.symbols);
         let rate = row.per_s.map_or("-".to_owned(), per_s);
         let grown = row.grown.map_or("-".to_owned(), count);
-        let text = format!("{name}{} {rate:>FIGURE$} {grown:>FIGURE$}  ", " ".repeat(pad));
+        let text = format!("{name} {rate:>FIGURE$} {grown:>FIGURE$}  ");
         page.line(vec![Span::styled(text, style), Span::styled(row.means.to_owned(), theme.plain())]);
     }
     let names = |rows: &[Row]| rows.iter().map(|row| short(row.name)).collect::<Vec<_>>().join(", ");

@@ -10,10 +10,12 @@ use crate::view::units::memory;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
-use widgets::clip;
+use widgets::{clip, width};
 
 /// Cells of the share at the end of a figure, with the blank before it.
 const SHARE: u16 = 5;
+/// Cells of a word that is cut, at least.
+const LEAST_WORD: usize = 12;
 
 impl Rails<'_> {
     pub(super) fn node(&self, group: &Group, with_heads: bool, row: Rect, buffer: &mut Buffer) {
@@ -23,6 +25,10 @@ impl Rails<'_> {
         let mut x = row.x;
         let end = row.x + if with_heads { figures } else { row.width };
         let mut put = |text: String, style: Style| {
+            // a few letters of it would tell nothing
+            if x > row.x && usize::from(end.saturating_sub(x)) < width(&text).min(LEAST_WORD) {
+                return;
+            }
             let text = clip(&text, usize::from(end.saturating_sub(x)), theme.symbols);
             x = buffer.set_stringn(x, row.y, text, usize::MAX, style).0.saturating_add(2);
         };
@@ -53,7 +59,10 @@ impl Rails<'_> {
         head(other, self.columns.other, "    other");
         head(ceiling, self.columns.ceiling, "   ceiling");
         head(peak, self.columns.peak, "  peak");
-        head(trend, self.columns.trend, self.app.zoom().word());
+        let length = self.app.zoom().word();
+        let short = length.trim_start_matches("last ");
+        let fits = width(length) <= usize::from(self.columns.trend);
+        head(trend, self.columns.trend, if fits { length } else { short });
         head(badges, self.columns.badges, "found");
     }
 

@@ -8,7 +8,7 @@ use probes::model::{Leg, RailId};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
-use widgets::{RailBar, clip, width};
+use widgets::{RailBar, clip, shorten, width};
 
 /// Whether a word gives way where the room is short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,16 +26,15 @@ impl Rails<'_> {
         let [_, name, _, _, _, bar, ..] = self.columns.starts().map(|start| row.x + start);
         let branch = if last { theme.pick("└", "`") } else { theme.pick("├", "|") };
         let room = usize::from(bar.saturating_sub(name + 1));
-        let mut text = format!("{branch} {}", leg.netdev);
-        let state = self.leg_state(id, at, leg);
-        if width(&text) + 1 + width(&state.0) <= room || state.1 == Note::Matters {
-            text = format!(
-                "{} {}",
-                clip(&text, room.saturating_sub(1 + width(&state.0)), theme.symbols),
-                state.0
-            );
-        }
-        buffer.set_string(name, row.y, clip(&text, room, theme.symbols), theme.dim());
+        let (state, note) = self.leg_state(id, at, leg);
+        let lead = width(branch) + 1;
+        let is_told = note == Note::Matters || lead + width(&leg.netdev) + 1 + width(&state) <= room;
+        let (state, taken) = if is_told { (state.as_str(), 1 + width(&state)) } else { ("", 0) };
+        // legs of a bond have names that begin alike, and often end so
+        let among: Vec<&str> = bond.legs.iter().map(|leg| leg.netdev.as_str()).collect();
+        let netdev = shorten(&leg.netdev, &among, room.saturating_sub(lead + taken), theme.symbols);
+        let text = format!("{branch} {netdev} {state}");
+        buffer.set_string(name, row.y, clip(text.trim_end(), room, theme.symbols), theme.dim());
         let kind = Figure::of(self.host, self.topology, id).rate().map_or(Kind::Rx, |(kind, _)| kind);
         let rates = rates(self.host, id).and_then(|legs| legs.get(at).copied()).unwrap_or_default();
         let rate = if kind.is_inward() { rates.rx_gb_per_s } else { rates.tx_gb_per_s };

@@ -150,7 +150,7 @@ pub const BINDINGS: &[Binding] = &[
     binding(Action::Go(View::Placement), "placement", &[letter('4')], "who uses the rails", None),
     binding(Action::Go(View::Load), "load", &[letter('5')], "the load in full", None),
     binding(Action::Go(View::Experiments), "experiments", &[letter('6')], "which cause: a diagnosis", None),
-    binding(Action::Diagnose, "diagnose", &[letter('d')], "begin a diagnosis, or end it", None),
+    binding(Action::Diagnose, "diagnose", &[letter('d')], "begin or end a diagnosis", None),
     binding(Action::NextView, "next-view", &[plain(KeyCode::Tab)], "next view", Some("views")),
     binding(Action::PreviousView, "previous-view", &[plain(KeyCode::BackTab)], "view before", None),
     binding(Action::Open, "open", &[plain(KeyCode::Enter)], "this rail in full", Some("rail")),

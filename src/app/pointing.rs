@@ -1,6 +1,6 @@
 //! What a person points at.
 
-use super::{Action, App, Command, Focus, SortBy, View};
+use super::{Action, App, Command, Focus, SortBy};
 use crate::view::Spot;
 
 /// Which way a wheel is turned.

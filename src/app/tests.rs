@@ -95,7 +95,7 @@ fn escape_closes_the_help_before_it_leaves() {
     press(&mut app, '?');
     assert!(app.popups().help().is_some());
     assert_eq!(escape(&mut app), Command::DrawNow);
-    assert!(!app.popups().help().is_some());
+    assert!(app.popups().help().is_none());
     assert_eq!(escape(&mut app), Command::Quit);
 }
 

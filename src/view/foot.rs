@@ -41,9 +41,16 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
             // help and quit stay to the last
             let rank = match (binding.action, app.view()) {
                 (Action::Help | Action::Quit, _) => 0,
-                (Action::Pause | Action::StepBack | Action::Jump | Action::NextFinding, _)
+                (
+                    Action::Pause
+                    | Action::StepBack
+                    | Action::Jump
+                    | Action::NextFinding
+                    | Action::HoldLoad
+                    | Action::Rate,
+                    _,
+                )
                 | (Action::Copy, View::Placement)
-                | (Action::HoldLoad | Action::Rate, _)
                 | (Action::Findings, View::Rail) => 1,
                 (Action::Filter | Action::Sort, _) => 3,
                 _ => 2,

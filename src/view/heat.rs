@@ -1,5 +1,6 @@
 //! Rail by time over the whole session: which rail sagged, and when.
 
+use super::figure;
 use super::groups::devices;
 use super::past;
 use super::segments::{Segment, paint};
@@ -89,9 +90,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
 
 fn strip(app: &App, rail: RailId, span: (u64, u64), cells: usize) -> Strip {
     let rates = app.outline().heat().rates(rail, span, cells);
-    let mut known: Vec<f64> = rates.iter().flatten().copied().collect();
-    known.sort_by(f64::total_cmp);
-    let median = known.get(known.len() / 2).copied();
+    let median = figure::median(rates.iter().flatten().copied());
     let stretches = rates.iter().enumerate().filter_map(|(at, rate)| Some((at, (*rate)?)));
     let lowest = stretches.min_by(|a, b| a.1.total_cmp(&b.1));
     let most = rates.iter().flatten().copied().fold(0.0, f64::max);

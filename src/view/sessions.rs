@@ -28,7 +28,7 @@ const LONGEST_NAME: usize = 36;
 /// Cells of a name, at least.
 const SHORTEST_NAME: usize = 14;
 /// Cells of the worst finding that other columns leave to it: a word and a code.
-const VERDICT: usize = 29;
+const VERDICT: usize = 26;
 
 /// The keys of the list.
 pub const HINTS: &[Hint] = &[
@@ -117,13 +117,16 @@ fn nothing(sessions: &Sessions) -> String {
     format!("{others} `railscope record FILE.rsz` and `railscope load PEER --record FILE.rsz` make them.")
 }
 
+/// Cells of the columns that may give way: host, beginning, size and rails.
+const OPTIONAL: [usize; 4] = [HOST, BEGUN, SIZE, RAILS];
+/// Which of them gives way first, because it says least.
+const YIELDING: [usize; 4] = [2, 3, 0, 1];
+
 /// What fits of the columns: the worst finding has room, and what says least gives way to it first.
 struct Columns {
     name: usize,
-    host: bool,
-    begun: bool,
-    size: bool,
-    rails: bool,
+    /// Which of [`OPTIONAL`] there are.
+    shown: [bool; 4],
 }
 
 impl Columns {
@@ -131,16 +134,10 @@ impl Columns {
         let cells = usize::from(cells);
         let longest = listed.iter().map(|(_, entry)| width(&entry.name())).max().unwrap_or(0);
         let name = longest.min((cells / 4).min(LONGEST_NAME)).max(SHORTEST_NAME);
-        let mut columns = Self { name, host: true, begun: true, size: true, rails: true };
-        for part in 0..4 {
-            if columns.taken() + VERDICT <= cells {
-                break;
-            }
-            match part {
-                0 => columns.size = false,
-                1 => columns.rails = false,
-                2 => columns.host = false,
-                _ => columns.begun = false,
+        let mut columns = Self { name, shown: [true; 4] };
+        for at in YIELDING {
+            if columns.taken() + VERDICT > cells {
+                columns.shown[at] = false;
             }
         }
         columns
@@ -148,27 +145,22 @@ impl Columns {
 
     /// Cells before the worst finding.
     fn taken(&self) -> usize {
-        let of = |is_there: bool, cells: usize| if is_there { cells + 2 } else { 0 };
-        2 + self.name
-            + of(self.host, HOST)
-            + of(self.begun, BEGUN)
-            + of(true, LENGTH)
-            + of(self.size, SIZE)
-            + of(self.rails, RAILS)
-            + 2
+        let optional = OPTIONAL.iter().zip(self.shown).filter(|(_, is_there)| *is_there);
+        2 + self.name + 2 + LENGTH + 2 + optional.map(|(cells, _)| cells + 2).sum::<usize>()
     }
 
     fn line(&self, lead: &str, cells: [&str; 6], theme: Theme) -> String {
         let [file, host, begun, length, size, rails] = cells;
         let left = |text: &str, cells| padded(&theme.text(text), cells, theme.symbols);
         let right = |text: &str, cells| padded_left(&theme.text(text), cells, theme.symbols);
+        let [with_host, with_begun, with_size, with_rails] = self.shown;
         let parts = [
             Some(format!("{lead} {}", left(file, self.name))),
-            self.host.then(|| left(host, HOST)),
-            self.begun.then(|| left(begun, BEGUN)),
+            with_host.then(|| left(host, HOST)),
+            with_begun.then(|| left(begun, BEGUN)),
             Some(right(length, LENGTH)),
-            self.size.then(|| right(size, SIZE)),
-            self.rails.then(|| right(rails, RAILS)),
+            with_size.then(|| right(size, SIZE)),
+            with_rails.then(|| right(rails, RAILS)),
             Some(String::new()),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join("  ")

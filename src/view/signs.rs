@@ -18,7 +18,7 @@ const IN_VIEWS: &[Sign] = &[
     ("→", "->", "what to do about it"),
     ("↕", "j/k", "more lines above or below"),
     ("…", "~", "cut: no room for all of it"),
-    ("● REC", "* REC", "is being recorded; ✗: not whole"),
+    ("● REC", "* REC", "recorded; ✗: not whole"),
     ("▶ ⏸ ■", "> = #", "goes on, paused, over"),
     ("rx tx", "rx tx", "counted by the NIC"),
     ("READ", "READ", "our load's payload; WRITE too"),

@@ -45,14 +45,8 @@ impl Total {
         (!rails.is_empty()).then_some(Self { kind, sum_gb_per_s, rails, other })
     }
 
-    fn median(&self) -> f64 {
-        let rate = |at: usize| self.rails[at].1;
-        let middle = self.rails.len() / 2;
-        if self.rails.len().is_multiple_of(2) {
-            f64::midpoint(rate(middle - 1), rate(middle))
-        } else {
-            rate(middle)
-        }
+    fn median(&self) -> Option<f64> {
+        figure::median(self.rails.iter().map(|(_, rate)| *rate))
     }
 }
 
@@ -91,7 +85,8 @@ pub fn draw(app: &App, shown: &Range<usize>, area: Rect, frame: &mut Frame) {
             if let (Some((slowest, rate)), true) = (total.rails.first(), total.rails.len() > 1) {
                 let name = &topology.rails[slowest.0].device;
                 left.push(Segment::new(format!("min {} {name}", unit.text(*rate)), theme.plain(), 1));
-                left.push(Segment::new(format!("median {}", unit.text(total.median())), theme.plain(), 2));
+                let median = total.median().map(|median| format!("median {}", unit.text(median)));
+                left.push(Segment::new(median.unwrap_or_default(), theme.plain(), 2));
             }
         }
     }

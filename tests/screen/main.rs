@@ -1,5 +1,6 @@
 //! The screen as a person meets it: the program on a terminal of its own, with keys, signals and other sizes.
 
+mod every_key;
 mod person;
 
 use person::Person;
@@ -210,11 +211,11 @@ fn the_sessions_beside_a_replay_are_a_key_away() {
     person.sees("PAUSED at 0:07.5");
     person.types("b");
     person.sees("\u{25b6} mixed.rsz");
-    person.types("/healthy\r");
-    person.sees("\u{25b6} healthy.rsz");
-    person.sees_no_more("mixed.rsz  ");
+    person.types("/gen4\r");
+    person.sees("\u{25b6} gen4-slot.rsz");
+    person.sees("1 listed");
     person.types("\x1b");
-    person.sees("one-leg.rsz");
+    person.sees_no_more("listed");
     person.types("?");
     person.sees("keys and signs");
     person.types("q");

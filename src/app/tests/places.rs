@@ -64,8 +64,12 @@ fn the_interval_of_a_recording_is_that_of_its_frames() {
     let frame = |app: &mut crate::app::App, at_ms: u64| {
         app.update(Msg::Frame(Arc::new(Frame { at_ns: at_ms * 1_000_000, ..Frame::default() })));
     };
-    [0, 98, 203, 300].into_iter().for_each(|at_ms| frame(&mut app, at_ms));
+    for at_ms in [0, 98, 203, 300] {
+        frame(&mut app, at_ms);
+    }
     assert_eq!(app.interval_ns(), 100_000_000, "as its header has it");
-    [801, 1299, 1800, 2302].into_iter().for_each(|at_ms| frame(&mut app, at_ms));
+    for at_ms in [801, 1299, 1800, 2302] {
+        frame(&mut app, at_ms);
+    }
     assert_eq!(app.interval_ns(), 500_000_000, "a key changed it");
 }

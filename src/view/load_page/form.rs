@@ -64,10 +64,14 @@ pub fn draw(app: &App, load: &LoadBlock, page: &mut Page) {
     let (live, fixed): (Vec<Knob>, Vec<Knob>) = knobs(app, load).into_iter().partition(is_live);
     if !live.is_empty() {
         page.heading("Knobs that change at once", "by the keys above");
-        live.into_iter().for_each(|knob| knob.draw(theme.strong(), page));
+        for knob in live {
+            knob.draw(theme.strong(), page);
+        }
     }
     page.heading("Knobs of a new start", "as they are now");
-    fixed.into_iter().for_each(|knob| knob.draw(theme.plain(), page));
+    for knob in fixed {
+        knob.draw(theme.plain(), page);
+    }
 }
 
 impl Knob {

@@ -38,6 +38,7 @@ pub struct Rails<'a> {
     columns: Columns,
     /// The name of each rail, short enough for its column.
     names: Vec<String>,
+    /// What bounds each, of the bytes that its figure counts.
     ceilings: Vec<Ceilings>,
     /// What shared links leave each rail while all are loaded, GB/s.
     together: Vec<Option<f64>>,
@@ -53,7 +54,14 @@ impl<'a> Rails<'a> {
         let host = app.shown().local();
         let groups = app.groups();
         let longest = |of: &dyn Fn(&Rail) -> usize| topology.rails.iter().map(of).max().unwrap_or(0);
-        let ceilings: Vec<_> = topology.rails_with_id().map(|(id, rail)| host.ceilings(id, rail)).collect();
+        let kinds: Vec<_> = topology
+            .rails_with_id()
+            .map(|(id, _)| Figure::of(host, topology, id).rate().map(|(kind, _)| kind))
+            .collect();
+        let ceilings: Vec<_> = topology
+            .rails_with_id()
+            .map(|(id, rail)| scale::bounds(host.ceilings(id, rail), rail, kinds[id.0]))
+            .collect();
         let wants = Wants {
             name: longest(&|rail| widgets::width(&name(rail))),
             netdev: longest(&|rail| rail.netdev.as_deref().map_or(0, widgets::width)),
@@ -79,7 +87,13 @@ impl<'a> Rails<'a> {
             .flat_map(|(id, _)| [Kind::Read, Kind::Rx, Kind::Tx].map(|kind| figure::peak(host, id, kind)))
             .flatten()
             .fold(0.0, f64::max);
-        let together = together_gb_per_s(topology);
+        let together = together_gb_per_s(topology).into_iter().zip(topology.rails_with_id());
+        let together = together
+            .map(|(share, (id, rail))| {
+                let payload = Ceilings { pcie: share, ..Ceilings::default() };
+                scale::bounds(payload, rail, kinds[id.0]).pcie
+            })
+            .collect();
         Self { app, topology, host, groups, lines, columns, names, ceilings, together, largest_seen_gb_per_s }
     }
 
@@ -172,11 +186,7 @@ impl<'a> Rails<'a> {
                 buffer.set_stringn(other, row.y, text, usize::from(self.columns.other), theme.dim());
             }
         }
-        let ceilings = self.ceilings[id.0];
-        if let (Some(lowest), Some(word), true) =
-            (ceilings.lowest(), scale::lowest_word(&ceilings), self.columns.ceiling > 0)
-        {
-            let text = format!("{:>5} {word}", self.app.rates().text(lowest));
+        if let (Some(text), true) = (self.ceiling(id, rail), self.columns.ceiling > 0) {
             let room = usize::from(self.columns.ceiling);
             buffer.set_stringn(ceiling, row.y, text, room, theme.dim());
         }
@@ -193,6 +203,20 @@ impl<'a> Rails<'a> {
             (&widget).render(Rect { x: trend, width: self.columns.trend, ..row }, buffer);
         }
         self.badges(id, &badges, Rect { x: badges_at, width: self.columns.badges, ..row }, buffer);
+    }
+
+    /// What bounds the rail; `None` of a port over which nothing goes, and where nothing is known.
+    fn ceiling(&self, id: RailId, rail: &Rail) -> Option<String> {
+        if self.host.last_state(id, rail).is_some_and(|state| state != "ACTIVE") || self.host.is_lost(id) {
+            return None;
+        }
+        let ceilings = self.ceilings[id.0];
+        let (lowest, word) = (ceilings.lowest()?, scale::lowest_word(&ceilings)?);
+        // a PCIe path is no ceiling to go by where the wire may be narrower
+        if word == scale::PCIE && ceilings.line.or(ceilings.line_raw).is_none() {
+            return Some(format!("{:>5} line", "?"));
+        }
+        Some(format!("{:>5} {word}", self.app.rates().text(lowest)))
     }
 
     fn badges(&self, id: RailId, badges: &[badges::Badge], area: Rect, buffer: &mut Buffer) {
@@ -231,12 +255,7 @@ impl<'a> Rails<'a> {
         let (share, text, absent) = match figure {
             Figure::None(reason) => (None, String::new(), format!("no data: {reason}")),
             Figure::Rate { kind, gb_per_s } => {
-                let of = if kind.is_payload() {
-                    ceilings
-                } else {
-                    ceilings.as_counted(&self.topology.rails[id.0])
-                };
-                let of = of.lowest().map(|lowest| percent(gb_per_s / lowest)).unwrap_or_default();
+                let of = ceilings.lowest().map(|lowest| percent(gb_per_s / lowest)).unwrap_or_default();
                 let rate = self.app.rates().text(*gb_per_s);
                 (
                     Some(share(*gb_per_s, scale).unwrap_or(0.0)),

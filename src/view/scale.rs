@@ -3,6 +3,7 @@
 use super::figure::{self, Kind};
 use crate::ceilings::{Bound, Ceilings};
 use crate::timeline::Timeline;
+use probes::model::Rail;
 
 /// Of a bound below this share of the wire, a bar on the wire's scale would show next to nothing.
 const SMALL: f64 = 0.1;
@@ -22,12 +23,21 @@ pub fn of_bar(ceilings: &Ceilings, seen: f64) -> f64 {
     }
 }
 
+/// The bounds as what the figure counts is bounded by them: payload, or bytes of the NIC with their headers.
+#[must_use]
+pub fn bounds(payload: Ceilings, rail: &Rail, kind: Option<Kind>) -> Ceilings {
+    if kind.is_some_and(|kind| !kind.is_payload()) { payload.as_counted(rail) } else { payload }
+}
+
+/// The word of a bound by PCIe.
+pub const PCIE: &str = "PCIe";
+
 /// What the lowest bound of a rail is, in a word; `None` where none is known.
 #[must_use]
 pub fn lowest_word(ceilings: &Ceilings) -> Option<&'static str> {
     ceilings.lowest_bound().map(|(_, bound)| match bound {
         Bound::Line => "wire",
-        Bound::Pcie => "PCIe",
+        Bound::Pcie => PCIE,
         // its window
         Bound::ReadWindow => "READ",
     })

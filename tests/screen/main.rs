@@ -186,8 +186,12 @@ fn a_replay_stays_at_its_end_until_a_key() {
 
 #[test]
 fn a_folder_is_listed_and_a_session_of_it_leads_back_to_the_list() {
-    let recordings = concat!(env!("CARGO_MANIFEST_DIR"), "/recordings");
-    let mut person = Person::runs(&["replay", recordings]);
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["healthy.rsz", "mixed.rsz"] {
+        let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings").join(name);
+        std::fs::copy(recording, folder.path().join(name)).unwrap();
+    }
+    let mut person = Person::runs(&["replay", folder.path().to_str().unwrap()]);
     person.sees("SESSIONS");
     person.sees("mixed.rsz");
     person.sees_no_more("not read yet");

@@ -1,6 +1,7 @@
 //! The rail's rates now, over the last minute, and against each of its limits.
 
 use crate::app::App;
+use crate::ceilings::Ceilings;
 use crate::rules::Severity;
 use crate::view::badges;
 use crate::view::figure::{self, Figure, Kind};
@@ -21,8 +22,10 @@ pub fn draw(app: &App, id: RailId, area: Rect, frame: &mut Frame) {
     let host = app.shown().local();
     let topology = app.shown().topology();
     let theme = app.theme();
-    let ceilings = host.ceilings(id, &topology.rails[id.0]);
+    let payload = host.ceilings(id, &topology.rails[id.0]);
     let figure = Figure::of(host, topology, id);
+    let own = figure.rate().map(|(kind, _)| kind);
+    let ceilings = scale::bounds(payload, &topology.rails[id.0], own);
     let kinds = match figure.rate().map(|(kind, _)| kind) {
         Some(kind @ (Kind::Read | Kind::Write)) => {
             [kind, if kind == Kind::Read { Kind::Tx } else { Kind::Rx }]
@@ -56,7 +59,8 @@ pub fn draw(app: &App, id: RailId, area: Rect, frame: &mut Frame) {
             _ => String::new(),
         };
         let text = rate.map(|rate| {
-            let of = ceilings.lowest().map(|lowest| percent(rate / lowest)).unwrap_or_default();
+            let of = scale::bounds(payload, &topology.rails[id.0], Some(kind)).lowest();
+            let of = of.map(|lowest| percent(rate / lowest)).unwrap_or_default();
             let most = past.peak_gb_per_s.map(|peak| app.rates().text(peak)).unwrap_or_default();
             format!("{:>7} {of:>4} peak {most:>6}", app.rates().text(rate))
         });
@@ -80,14 +84,19 @@ pub fn draw(app: &App, id: RailId, area: Rect, frame: &mut Frame) {
             .render(Rect { x: row.right().saturating_sub(trend_cells), width: trend_cells, ..row }, frame);
     }
     if area.height > 2 {
-        limits(app, id, (wire, pcie), Rect { y: area.y + 2, height: 1, ..area }, frame);
+        limits(app, (ceilings, own), (wire, pcie), Rect { y: area.y + 2, height: 1, ..area }, frame);
     }
 }
 
 /// What bounds it, the lowest first to be seen.
-fn limits(app: &App, id: RailId, (wire, pcie): (&str, &str), area: Rect, frame: &mut Frame) {
+fn limits(
+    app: &App,
+    (ceilings, kind): (Ceilings, Option<Kind>),
+    (wire, pcie): (&str, &str),
+    area: Rect,
+    frame: &mut Frame,
+) {
     let theme = app.theme();
-    let ceilings = app.shown().local().ceilings(id, &app.shown().topology().rails[id.0]);
     let unit = app.rates();
     let lowest = ceilings.lowest();
     let limit = |name: &str, limit: Option<f64>| {
@@ -111,6 +120,11 @@ fn limits(app: &App, id: RailId, (wire, pcie): (&str, &str), area: Rect, frame: 
             0,
         ));
     }
-    let right = vec![Segment::new(format!("{}, {}", unit.word(), app.zoom().word()), theme.dim(), 2)];
+    let bytes = match kind {
+        Some(kind) if kind.is_payload() => " of payload",
+        Some(_) => " as counted",
+        None => "",
+    };
+    let right = vec![Segment::new(format!("{}{bytes}, {}", unit.word(), app.zoom().word()), theme.dim(), 2)];
     paint(left, right, area, frame.buffer_mut(), theme.symbols);
 }

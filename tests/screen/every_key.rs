@@ -29,8 +29,13 @@ fn sent(key: Key) -> String {
     code.to_owned()
 }
 
-/// Words of what takes the next keys for itself.
-const TAKES_KEYS: [&str; 5] = ["go to:", "filter:", "mark:", "keys and signs", "columns of the rails"];
+/// Words of what takes the next keys for itself. A replay takes no marks, and says so with the word of their prompt.
+const TAKES_KEYS: [&str; 4] = ["go to:", "filter:", "keys and signs", "columns of the rails"];
+
+/// Whether something takes the keys. What is said of a key tells that nothing does: Esc would leave the program then.
+fn takes_keys(text: &str) -> bool {
+    !text.contains("does nothing") && TAKES_KEYS.iter().any(|word| text.contains(word))
+}
 
 #[test]
 fn every_key_of_the_table_is_pressed_in_every_view_and_the_screen_goes_on() {
@@ -48,14 +53,11 @@ fn every_key_of_the_table_is_pressed_in_every_view_and_the_screen_goes_on() {
             person.types(&marker.to_string());
             person.waits_until(&format!("{key:?} was taken"), |screen| {
                 let text = screen.contents();
-                text.contains(&format!("{marker} does nothing"))
-                    || TAKES_KEYS.iter().any(|word| text.contains(word))
+                text.contains(&format!("{marker} does nothing")) || takes_keys(&text)
             });
-            while TAKES_KEYS.iter().any(|word| person.contents().contains(word)) {
+            while takes_keys(&person.contents()) {
                 person.types("\x1b");
-                person.waits_until("it is closed", |screen| {
-                    !TAKES_KEYS.iter().any(|word| screen.contents().contains(word))
-                });
+                person.waits_until("it is closed", |screen| !takes_keys(&screen.contents()));
             }
         }
         person.types("q");

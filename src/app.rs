@@ -66,8 +66,8 @@ use std::sync::Arc;
 /// Replays go no slower and no faster than this.
 const SPEEDS: std::ops::RangeInclusive<f64> = 1.0 / 16.0..=64.0;
 
-/// How often a session is judged for its outline, nanoseconds of its own time.
-pub const OUTLINE_EVERY_NS: u64 = 1_000_000_000;
+/// How often what goes on is judged, for the screen and for the outline, nanoseconds of its own time.
+pub const JUDGE_EVERY_NS: u64 = 1_000_000_000;
 
 /// What the screen knows.
 #[derive(Clone, Debug)]

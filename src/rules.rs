@@ -116,10 +116,9 @@ pub const ALL: &[Rule] = &[
 /// Everything the rules find: worst first, causes before their effects, then by code and device.
 #[must_use]
 pub fn diagnose(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
-    let others = ALL.iter().filter(|rule| rule.codes != slow::RULE.codes);
-    let mut found: Vec<Finding> = others.flat_map(|rule| (rule.check)(topology, timeline, limits)).collect();
+    let mut found = slow::found_by_others(topology, timeline, limits);
     // what is unexplained depends on what the others found
-    let unexplained = slow::unexplained(topology, timeline, limits, || found.clone());
+    let unexplained = slow::unexplained(topology, timeline, limits, || slow::devices_with_a_reason(&found));
     found.extend(unexplained);
     first::sort(&mut found);
     found

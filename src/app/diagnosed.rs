@@ -36,8 +36,7 @@ impl App {
         if self.view != View::Experiments {
             return;
         }
-        let shown = self.shown();
-        let at_ns = shown.local().latest().map_or(0, |frame| frame.at_ns);
+        let at_ns = self.here_ns();
         let of = (at_ns, self.outline.experiments().frames());
         if self.diagnosed_of == Some(of) {
             return;

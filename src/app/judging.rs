@@ -1,12 +1,9 @@
 //! What is found on what is shown, and what is known of the whole session.
 
-use super::{App, OUTLINE_EVERY_NS};
+use super::{App, JUDGE_EVERY_NS};
 use crate::rules::Finding;
 use crate::view as screen;
 use std::sync::Arc;
-
-/// Time of a session between two looks of the rules at what goes on.
-const JUDGE_EVERY_NS: u64 = 1_000_000_000;
 
 /// What the findings on the screen are of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,11 +61,15 @@ impl App {
     /// Looks at the newest of a session that goes on, once in a while, also behind a picture that is held.
     fn outline_what_is_new(&mut self) {
         let Some(newest_ns) = self.history.newest_ns() else { return };
-        let is_due = |looked_ns| newest_ns >= looked_ns + OUTLINE_EVERY_NS;
+        let is_due = |looked_ns| newest_ns >= looked_ns + JUDGE_EVERY_NS;
         if self.outline.looked_to_ns().is_none_or(is_due) {
             let newest = self.history.newest();
-            let findings = self.how.judge(newest);
-            Arc::make_mut(&mut self.outline).look(newest, &findings);
+            // most often it is what is shown, and was judged for that a moment ago
+            if self.held.is_none() && self.judged == Judged::Now(newest_ns) {
+                Arc::make_mut(&mut self.outline).look(newest, &self.findings);
+            } else {
+                Arc::make_mut(&mut self.outline).look(newest, &self.how.judge(newest));
+            }
         }
     }
 

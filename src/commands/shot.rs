@@ -2,7 +2,7 @@
 
 use super::diagnose;
 use super::output::Output;
-use crate::app::{App, How, Keymap, Mode, Msg, OUTLINE_EVERY_NS, Sweeping, View};
+use crate::app::{App, How, JUDGE_EVERY_NS, Keymap, Mode, Msg, Sweeping, View};
 use crate::cli::ShotArgs;
 use crate::outline::Outline;
 use crate::printable::{Printable, tell};
@@ -130,7 +130,7 @@ fn played(
         timeline.push(frame);
         if at_ns >= due_ns {
             outline.look(&timeline, &app.how().judge(&timeline));
-            due_ns = at_ns.saturating_add(OUTLINE_EVERY_NS);
+            due_ns = at_ns.saturating_add(JUDGE_EVERY_NS);
         }
     }
     ensure!(app.newest().local().latest().is_some(), "there is no frame up to that moment");

@@ -153,25 +153,19 @@ fn slot(address: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Traffic, bonded, found, named, two_sockets};
+    use super::super::testing::{Traffic, bond_with, found, named, two_sockets};
     use super::RULE;
     use crate::rules::{Finding, Severity};
-    use probes::model::{Bond, Rail};
+    use probes::model::Rail;
 
     fn findings(rails: Vec<Rail>) -> Vec<Finding> {
         found(&RULE, &two_sockets(rails), &Traffic::default())
     }
 
-    fn with(change: impl FnOnce(&mut Bond)) -> Rail {
-        let mut rail = bonded("mlx5_bond_1");
-        change(rail.bond.as_mut().unwrap());
-        rail
-    }
-
     #[test]
     fn one_leg_of_active_backup_waits_by_design() {
         let backup = |rdma: Option<bool>| {
-            with(|bond| {
+            bond_with(|bond| {
                 bond.mode = Some("active-backup".into());
                 bond.legs[1].active = Some(false);
                 bond.carries_rdma = rdma;
@@ -192,7 +186,7 @@ mod tests {
     #[test]
     fn legs_on_two_cards_make_no_lag() {
         let on = |device: &str, second: &str| {
-            let mut rail = with(|bond| {
+            let mut rail = bond_with(|bond| {
                 bond.legs[0].pci_address = Some("0000:41:00.0".into());
                 bond.legs[1].pci_address = Some(second.into());
             });
@@ -213,7 +207,7 @@ mod tests {
 
     #[test]
     fn one_card_in_two_slots_is_one_card() {
-        let mut first = with(|bond| {
+        let mut first = bond_with(|bond| {
             bond.legs[0].pci_address = Some("0000:41:00.0".into());
             bond.legs[1].pci_address = Some("0000:81:00.0".into());
         });

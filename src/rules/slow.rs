@@ -63,23 +63,22 @@ struct Slow<'a> {
 }
 
 fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
-    unexplained(topology, timeline, limits, || found_by_others(topology, timeline, limits))
-        .into_iter()
-        .collect()
+    let found_here = || found_by_others(topology, timeline, limits);
+    unexplained(topology, timeline, limits, || devices_with_a_reason(&found_here())).into_iter().collect()
 }
 
 /// What every other rule finds.
-fn found_by_others(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
+pub(super) fn found_by_others(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
     let others = super::ALL.iter().filter(|rule| rule.codes != RULE.codes);
     others.flat_map(|rule| (rule.check)(topology, timeline, limits)).collect()
 }
 
-/// The same by what the other rules found, which is asked for where a rail is slow.
+/// The same by the rails on which the other rules found a reason, which are asked for where one is slow.
 pub(super) fn unexplained(
     topology: &Topology,
     timeline: &Timeline,
     limits: &Limits,
-    found_here: impl FnOnce() -> Vec<Finding>,
+    explained_here: impl FnOnce() -> BTreeSet<String>,
 ) -> Option<Finding> {
     let load = latest_load(timeline).filter(|load| target_is_known(topology, load))?;
     let beside = Beside::of(topology, timeline, |id| under_this_load(id, timeline, limits, load));
@@ -104,7 +103,7 @@ pub(super) fn unexplained(
     if slow.is_empty() {
         return None;
     }
-    let reasons = devices_with_a_reason(found_here());
+    let reasons = explained_here();
     slow.retain(|rail| !reasons.contains(rail.device));
     if !slow.is_empty() {
         let there = explained_there(timeline, limits);
@@ -117,13 +116,14 @@ pub(super) fn unexplained(
 fn explained_there(timeline: &Timeline, limits: &Limits) -> BTreeSet<String> {
     let there = timeline.as_seen_by_peer();
     there.map_or_else(BTreeSet::new, |there| {
-        devices_with_a_reason(found_by_others(there.topology(), &there, limits))
+        devices_with_a_reason(&found_by_others(there.topology(), &there, limits))
     })
 }
 
-fn devices_with_a_reason(found: Vec<Finding>) -> BTreeSet<String> {
-    let reasons = found.into_iter().filter(|finding| !NO_REASON.contains(&&*finding.code));
-    reasons.flat_map(|finding| finding.devices).collect()
+/// Devices of findings that are a reason to be slow.
+pub(super) fn devices_with_a_reason(found: &[Finding]) -> BTreeSet<String> {
+    let reasons = found.iter().filter(|finding| !NO_REASON.contains(&&*finding.code));
+    reasons.flat_map(|finding| finding.devices.iter().cloned()).collect()
 }
 
 fn target_is_known(topology: &Topology, load: &Load) -> bool {

@@ -80,6 +80,13 @@ pub(crate) fn bonded(device: &str) -> Rail {
     }
 }
 
+/// The same with something else about its bond.
+pub(crate) fn bond_with(change: impl FnOnce(&mut Bond)) -> Rail {
+    let mut rail = bonded("mlx5_bond_1");
+    change(rail.bond.as_mut().expect("it is one"));
+    rail
+}
+
 /// Two nodes on two sockets, CPUs 0-3 and 4-7, distance 32, and these rails.
 pub(crate) fn two_sockets(rails: Vec<Rail>) -> Topology {
     let node = |node: u32, cpus: &str| NumaNode {

@@ -116,10 +116,10 @@ impl Sums {
         self.note_failures(frame);
         for (at, (known, rail)) in topology.rails.iter().zip(&frame.rails).enumerate() {
             let was_lost = before.and_then(|f| f.rails.get(at)).is_some_and(|r| r.lost);
-            let device = (known.device.as_str(), port_of(known, topology));
+            let device = || (known.device.as_str(), port_of(known, topology));
             match (was_lost, rail.lost) {
-                (false, true) => self.note(frame.at_ns, device, "device-lost", None),
-                (true, false) => self.note(frame.at_ns, device, "device-back", None),
+                (false, true) => self.note(frame.at_ns, device(), "device-lost", None),
+                (true, false) => self.note(frame.at_ns, device(), "device-back", None),
                 _ => {}
             }
             self.note_state(frame.at_ns, device, rail, at);
@@ -130,7 +130,13 @@ impl Sums {
         }
     }
 
-    fn note_state(&mut self, at_ns: u64, device: (&str, Option<u32>), read: &RailFrame, at: usize) {
+    fn note_state<'a>(
+        &mut self,
+        at_ns: u64,
+        device: impl FnOnce() -> (&'a str, Option<u32>),
+        read: &RailFrame,
+        at: usize,
+    ) {
         let (Some(now), Some(slot)) = (&read.state, self.states.get_mut(at)) else { return };
         let Some(then) = slot.replace(now.clone()) else { return };
         let what = match (then.as_str(), now.as_str()) {
@@ -139,7 +145,7 @@ impl Sums {
             (_, "ACTIVE") => "link-up",
             _ => return,
         };
-        self.note(at_ns, device, what, Some(format!("port {then} → {now}")));
+        self.note(at_ns, device(), what, Some(format!("port {then} → {now}")));
     }
 
     fn note_legs(&mut self, at_ns: u64, known: &Rail, read: &[LegFrame], at: usize) {

@@ -1,6 +1,6 @@
 //! Looks through a whole session file behind the screen, for its outline.
 
-use crate::app::{How, Msg, OUTLINE_EVERY_NS};
+use crate::app::{How, JUDGE_EVERY_NS, Msg};
 use crate::outline::Outline;
 use crate::session::{FrameSource, Stop};
 use crate::timeline::Timeline;
@@ -65,7 +65,7 @@ fn look_through(
         timeline.push(frame);
         if at_ns.is_some_and(|at_ns| at_ns >= due_ns) {
             outline.look(&timeline, &how.judge(&timeline));
-            due_ns = at_ns.unwrap_or(due_ns).saturating_add(OUTLINE_EVERY_NS);
+            due_ns = at_ns.unwrap_or(due_ns).saturating_add(JUDGE_EVERY_NS);
         }
         if told.elapsed() >= TELL_EVERY {
             told = Instant::now();

@@ -1,7 +1,7 @@
 //! What rails are sorted by, in a number.
 
 use super::figure::Figure;
-use super::rail;
+use super::{rail, scale};
 use crate::app::SortBy;
 use crate::timeline::Timeline;
 use probes::model::RailId;
@@ -11,13 +11,14 @@ use probes::model::RailId;
 pub fn sort_value(timeline: &Timeline, id: RailId, by: SortBy) -> Option<f64> {
     let host = timeline.local();
     let topology = timeline.topology();
-    let rate = || Figure::of(host, topology, id).rate().map(|(_, rate)| rate);
+    let rate = || Figure::of(host, topology, id).rate();
     match by {
         SortBy::Name => None,
-        SortBy::Rate => rate(),
+        SortBy::Rate => rate().map(|(_, rate)| rate),
         SortBy::Share => {
-            let lowest = host.ceilings(id, &topology.rails[id.0]).lowest()?;
-            Some(rate()? / lowest)
+            let (kind, rate) = rate()?;
+            let rail = &topology.rails[id.0];
+            Some(rate / scale::bounds(host.ceilings(id, rail), rail, Some(kind)).lowest()?)
         }
         SortBy::Errors => rail::errors(host, id, &topology.rails[id.0]).map(|errors| errors as f64),
     }

@@ -38,6 +38,8 @@ pub struct Rails<'a> {
     columns: Columns,
     /// The name of each rail, short enough for its column.
     names: Vec<String>,
+    /// What the bar of each shows.
+    figures: Vec<Figure>,
     /// What bounds each, of the bytes that its figure counts.
     ceilings: Vec<Ceilings>,
     /// What shared links leave each rail while all are loaded, GB/s.
@@ -54,13 +56,12 @@ impl<'a> Rails<'a> {
         let host = app.shown().local();
         let groups = app.groups();
         let longest = |of: &dyn Fn(&Rail) -> usize| topology.rails.iter().map(of).max().unwrap_or(0);
-        let kinds: Vec<_> = topology
-            .rails_with_id()
-            .map(|(id, _)| Figure::of(host, topology, id).rate().map(|(kind, _)| kind))
-            .collect();
+        let figures: Vec<_> =
+            topology.rails_with_id().map(|(id, _)| Figure::of(host, topology, id)).collect();
+        let kind = |id: RailId| figures[id.0].rate().map(|(kind, _)| kind);
         let ceilings: Vec<_> = topology
             .rails_with_id()
-            .map(|(id, rail)| scale::bounds(host.ceilings(id, rail), rail, kinds[id.0]))
+            .map(|(id, rail)| scale::bounds(host.ceilings(id, rail), rail, kind(id)))
             .collect();
         let wants = Wants {
             name: longest(&|rail| widgets::width(&name(rail))),
@@ -91,10 +92,22 @@ impl<'a> Rails<'a> {
         let together = together
             .map(|(share, (id, rail))| {
                 let payload = Ceilings { pcie: share, ..Ceilings::default() };
-                scale::bounds(payload, rail, kinds[id.0]).pcie
+                scale::bounds(payload, rail, kind(id)).pcie
             })
             .collect();
-        Self { app, topology, host, groups, lines, columns, names, ceilings, together, largest_seen_gb_per_s }
+        Self {
+            app,
+            topology,
+            host,
+            groups,
+            lines,
+            columns,
+            names,
+            figures,
+            ceilings,
+            together,
+            largest_seen_gb_per_s,
+        }
     }
 
     /// Which columns there are.
@@ -175,10 +188,10 @@ impl<'a> Rails<'a> {
         let (word, style) = self.state(id, rail);
         put(state, self.columns.state, &word, style);
 
-        let figure = Figure::of(self.host, self.topology, id);
+        let figure = &self.figures[id.0];
         let scale = self.scale(id);
         let kind = figure.rate().map(|(kind, _)| kind);
-        self.bar(id, &figure, worst, Rect { x: bar, width: self.columns.bar, ..row }, buffer);
+        self.bar(id, figure, worst, Rect { x: bar, width: self.columns.bar, ..row }, buffer);
         if let (Some(kind), true) = (kind, self.columns.other > 0) {
             let back = if kind.is_inward() { Kind::Tx } else { Kind::Rx };
             if let Some(rate) = figure::rate(self.host, id, back) {

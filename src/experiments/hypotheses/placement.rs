@@ -40,7 +40,7 @@ impl Case<'_> {
             Err(why) => return unknown(&why),
         };
         let mut tried = Vec::new();
-        let (mut is_better, mut missing) = (false, None);
+        let (mut is_better, mut is_alike, mut missing) = (false, true, None);
         let (mut strays, mut rounds) = (near.strays(), near.rounds());
         for (cpu, mem) in places {
             let there = match self.rates(&Kind::Place { cpu, mem }) {
@@ -50,8 +50,7 @@ impl Case<'_> {
                     continue;
                 }
             };
-            let compared = there.beside(&near);
-            is_better |= compared == Compared::More;
+            is_better |= there.beside(&near) == Compared::More;
             strays = strays.max(there.strays());
             rounds = rounds.max(there.rounds());
             let place = match (Some(cpu) == self.rail.numa_node, Some(mem) == self.rail.numa_node) {
@@ -63,7 +62,9 @@ impl Case<'_> {
             let cost = if near > 0.0 { (there / near - 1.0) * 100.0 } else { 0.0 };
             let sign = if there < near { "-" } else { "+" };
             let difference = rate((there - near).abs());
-            tried.push(if cost.abs() < 0.5 {
+            let is_same = cost.abs() < 0.5;
+            is_alike &= is_same;
+            tried.push(if is_same {
                 format!("{place} {} GB/s, the same", rate(there))
             } else {
                 format!("{place} {} GB/s, {sign}{difference} GB/s or {cost:+.0} %", rate(there))
@@ -78,7 +79,7 @@ impl Case<'_> {
         let missing = missing.map_or_else(String::new, |why| format!("; {}", not_measurable(&why)));
         let near = rate(near.mean());
         let noise = match rounds {
-            _ if tried.iter().all(|place| place.ends_with("the same")) => String::new(),
+            _ if is_alike => String::new(),
             1 => "; one load of each, so a few percent mean nothing".to_owned(),
             _ if strays < 0.01 => "; loads of one place are the same".to_owned(),
             _ => format!("; loads of one place differ by up to {:.0} %", strays * 100.0),

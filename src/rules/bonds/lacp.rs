@@ -111,22 +111,16 @@ fn why_out(leg: &Leg, bond: &Bond) -> String {
 #[cfg(test)]
 mod tests {
     use crate::rules::Finding;
-    use crate::rules::testing::{Traffic, bonded, found, named, two_sockets};
-    use probes::model::{Bond, Rail};
+    use crate::rules::testing::{Traffic, bond_with, found, named, two_sockets};
+    use probes::model::Rail;
 
     fn findings(rails: Vec<Rail>) -> Vec<Finding> {
         found(&super::super::RULE, &two_sockets(rails), &Traffic::default())
     }
 
-    fn with(change: impl FnOnce(&mut Bond)) -> Rail {
-        let mut rail = bonded("mlx5_bond_1");
-        change(rail.bond.as_mut().unwrap());
-        rail
-    }
-
     #[test]
     fn a_leg_in_another_aggregator_is_named_with_its_state() {
-        let found = findings(vec![with(|bond| {
+        let found = findings(vec![bond_with(|bond| {
             bond.active_aggregator_id = Some(2);
             (bond.legs[0].aggregator_id, bond.legs[0].actor_port_state) = (Some(1), Some(7));
             (bond.legs[1].aggregator_id, bond.legs[1].actor_port_state) = (Some(2), Some(63));
@@ -144,9 +138,9 @@ mod tests {
 
     #[test]
     fn legs_that_carry_and_legs_without_a_link_are_not_out() {
-        let healthy = with(|bond| bond.legs[0].actor_port_state = Some(61));
-        let down = with(|bond| (bond.legs[0].active, bond.legs[0].link_up) = (Some(false), Some(false)));
-        let other = with(|bond| {
+        let healthy = bond_with(|bond| bond.legs[0].actor_port_state = Some(61));
+        let down = bond_with(|bond| (bond.legs[0].active, bond.legs[0].link_up) = (Some(false), Some(false)));
+        let other = bond_with(|bond| {
             bond.mode = Some("balance-xor".into());
             bond.legs[0].active = Some(false);
         });
@@ -157,7 +151,7 @@ mod tests {
 
     /// What is said of a bond whose second leg has these port states at this end and at the switch.
     fn states(actor: u32, partner: u32) -> Vec<Finding> {
-        findings(vec![with(|bond| {
+        findings(vec![bond_with(|bond| {
             let leg = &mut bond.legs[1];
             (leg.actor_port_state, leg.partner_port_state) = (Some(actor), Some(partner));
         })])

@@ -64,22 +64,16 @@ fn of_mode(mode: &str, bonds: &[&Bonded], load: Option<&Load>) -> Option<Finding
 #[cfg(test)]
 mod tests {
     use crate::rules::Finding;
-    use crate::rules::testing::{Traffic, bonded, found, named, two_sockets};
-    use probes::model::{Bond, Rail};
+    use crate::rules::testing::{Traffic, bond_with, found, named, two_sockets};
+    use probes::model::Rail;
 
     fn findings(rails: Vec<Rail>) -> Vec<Finding> {
         found(&super::super::RULE, &two_sockets(rails), &Traffic::default())
     }
 
-    fn with(change: impl FnOnce(&mut Bond)) -> Rail {
-        let mut rail = bonded("mlx5_bond_1");
-        change(rail.bond.as_mut().unwrap());
-        rail
-    }
-
     #[test]
     fn the_lag_mode_is_told_where_several_legs_carry() {
-        let mode = |mode: &str| with(|bond| bond.lag_port_select = Some(mode.into()));
+        let mode = |mode: &str| bond_with(|bond| bond.lag_port_select = Some(mode.into()));
         let found = findings(vec![mode("queue_affinity")]);
         assert_eq!(named(&found), ["lag-mode mlx5_bond_1"]);
         assert_eq!(
@@ -101,7 +95,7 @@ mod tests {
         use probes::model::{Load, LoadOp};
         let advice = |qps| {
             let load = Some(Load { qps: Some(qps), ..described(LoadOp::Read) });
-            let rail = with(|bond| bond.lag_port_select = Some("hash".into()));
+            let rail = bond_with(|bond| bond.lag_port_select = Some("hash".into()));
             found(
                 &super::super::RULE,
                 &two_sockets(vec![rail]),

@@ -2,7 +2,7 @@
 
 use super::{Rails, share};
 use crate::timeline::{HostTimeline, LegRates};
-use crate::view::figure::{Figure, Kind};
+use crate::view::figure::Kind;
 use crate::view::units::percent;
 use probes::model::{Leg, RailId};
 use ratatui::buffer::Buffer;
@@ -35,7 +35,7 @@ impl Rails<'_> {
         let netdev = shorten(&leg.netdev, &among, room.saturating_sub(lead + taken), theme.symbols);
         let text = format!("{branch} {netdev} {state}");
         buffer.set_string(name, row.y, clip(text.trim_end(), room, theme.symbols), theme.dim());
-        let kind = Figure::of(self.host, self.topology, id).rate().map_or(Kind::Rx, |(kind, _)| kind);
+        let kind = self.figures[id.0].rate().map_or(Kind::Rx, |(kind, _)| kind);
         let rates = rates(self.host, id).and_then(|legs| legs.get(at).copied()).unwrap_or_default();
         let rate = if kind.is_inward() { rates.rx_gb_per_s } else { rates.tx_gb_per_s };
         // headers are counted too, so the leg is held against its raw rate

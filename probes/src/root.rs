@@ -14,9 +14,10 @@ use finding::{AtOnce, Laid};
 use rustix::fs::{Mode, OFlags, openat};
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// No file of `/sys` or `/proc` that we read is larger; a larger one is noise or an attack.
 const MOST_BYTES: u64 = 16 << 20;
@@ -36,6 +37,8 @@ pub struct Root {
     live: bool,
     overlay: BTreeMap<PathBuf, Option<Vec<u8>>>,
     laid: Laid,
+    /// The folder that stands for `/`, once a file was looked for below it.
+    opened: OnceLock<Arc<OwnedFd>>,
     /// Where it is noted what is asked for; `None` unless the tree is being captured.
     asked: Option<Arc<Asked>>,
 }
@@ -205,12 +208,22 @@ impl Root {
     }
 
     fn rest_of(&self, file: &mut std::fs::File) -> std::io::Result<Vec<u8>> {
-        if !self.live && !file.metadata()?.is_file() {
-            return Err(std::io::Error::other("not a regular file"));
-        }
         // most files of /sys and /proc fit
-        let mut bytes = Vec::with_capacity(512);
-        file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+        let mut bytes = vec![0; 512];
+        let mut length = None;
+        if !self.live {
+            let kind = file.metadata()?;
+            if !kind.is_file() {
+                return Err(std::io::Error::other("not a regular file"));
+            }
+            length = Some(kind.len());
+        }
+        let read = live::read(file, &mut bytes)?;
+        bytes.truncate(read);
+        // as long as it was said to be: its end need not be found by one call more
+        if read > 0 && length != Some(read as u64) {
+            file.take(MOST_BYTES + 1 - read as u64).read_to_end(&mut bytes)?;
+        }
         if bytes.len() as u64 > MOST_BYTES {
             return Err(std::io::Error::other(format!("larger than {MOST_BYTES} bytes")));
         }

@@ -5,7 +5,9 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What is known of the texts that are laid over a tree, so that not every file asks the disk for its place.
 #[derive(Clone, Debug, Default)]
@@ -60,12 +62,21 @@ impl Root {
             // a link as the last part would lead to a file of another name
             flags |= OFlags::NOFOLLOW;
         }
-        let base = std::fs::File::open(&self.base).ok()?;
-        match openat2(base, clean(path), flags, Mode::empty(), ResolveFlags::IN_ROOT) {
+        match openat2(self.opened()?, clean(path), flags, Mode::empty(), ResolveFlags::IN_ROOT) {
             Ok(file) => Some(Ok(AtOnce::Opened(file.into()))),
             Err(cause) if cause == Errno::NOENT => Some(Err(cause.into())),
             Err(_) => None,
         }
+    }
+
+    /// The folder that stands for `/`, opened when it is first there and kept: it is asked for every file of every sample.
+    fn opened(&self) -> Option<&OwnedFd> {
+        if let Some(base) = self.opened.get() {
+            return Some(base);
+        }
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let base = rustix::fs::open(&self.base, flags, Mode::empty()).ok()?;
+        Some(self.opened.get_or_init(|| Arc::new(base)))
     }
 
     /// The path for the kernel to follow, links and all, in life and with nothing laid over; else `None`.

@@ -18,15 +18,20 @@ pub(super) fn place_of(path: &Path) -> Option<PathBuf> {
 pub(super) fn attribute(file: &mut std::fs::File) -> std::io::Result<Vec<u8>> {
     const PAGE: usize = 4096;
     let mut bytes = vec![0; PAGE];
-    let read = loop {
-        match file.read(&mut bytes) {
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            done => break done?,
-        }
-    };
+    let read = read(file, &mut bytes)?;
     bytes.truncate(read);
     if read == PAGE {
         file.take(super::MOST_BYTES).read_to_end(&mut bytes)?;
     }
     Ok(bytes)
+}
+
+/// One read, of whatever comes.
+pub(super) fn read(file: &mut std::fs::File, bytes: &mut [u8]) -> std::io::Result<usize> {
+    loop {
+        match file.read(bytes) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
 }

@@ -49,6 +49,7 @@ pub use total::Totals;
 pub(crate) use text::{word as severity_word, wrap};
 
 use crate::ceilings::together_gb_per_s;
+use crate::experiments::Diagnosis;
 use crate::rules::{self, Finding, Limits, Severity};
 use crate::timeline::{Event, Timeline};
 use probes::model::{Gap, Gpu, LostCard};
@@ -91,6 +92,9 @@ pub struct Report {
     /// The load of the session; absent when there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadBlock>,
+    /// What the planned loads of a diagnosis showed; absent where the session is none, or only a part of it is reported on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diagnosis: Option<Box<Diagnosis>>,
     /// The same of the other host of the load; absent when the session has one host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peer: Option<Box<Report>>,
@@ -162,6 +166,7 @@ fn one_host(timeline: &Timeline, limits: &Limits, ignore: &[String]) -> Report {
         events: sums.events.clone(),
         gaps: topology.gaps.clone(),
         load: LoadBlock::of(timeline),
+        diagnosis: None,
         peer: None,
     }
 }
@@ -181,7 +186,9 @@ impl Report {
     #[must_use]
     pub fn worst(&self) -> Option<Severity> {
         let peer = self.peer.as_ref().and_then(|peer| peer.worst_here());
-        self.worst_here().max(peer)
+        let slow =
+            self.diagnosis.as_ref().is_some_and(|diagnosis| diagnosis.rails.iter().any(|rail| rail.slow));
+        self.worst_here().max(peer).max(slow.then_some(Severity::Warning))
     }
 
     /// The same of this host alone.

@@ -131,4 +131,11 @@ fn a_recorded_diagnosis_shows_its_table_when_it_is_looked_at_again() {
         );
     }
     assert!(report("json").contains("\"planned_loads\": 3"), "{}", report("json"));
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        report("text").starts_with(&told),
+        "the report of the file begins with what was told then:\n{told}"
+    );
+    assert!(report("md").starts_with("## 1 rail is slow"), "{}", report("md"));
+    assert!(report("json").contains("\"schema\": \"railscope.diagnosis/1\""), "{}", report("json"));
 }

@@ -3,7 +3,8 @@
 //! A report that changes on purpose is accepted with `INSTA_UPDATE=always cargo test --test recordings`, in the
 //! commit that says why.
 
-use railscope::report;
+use railscope::experiments::told::Told;
+use railscope::report::{self, Report};
 use railscope::rules::{Finding, Limits, diagnose};
 use railscope::session::{FrameSource, Recorded, Replay};
 use railscope::timeline::{Interval, Past, Timeline};
@@ -18,14 +19,19 @@ fn recordings() -> Vec<PathBuf> {
     recordings
 }
 
-fn timeline(path: &Path) -> Timeline {
+/// The report as `railscope report` prints it.
+fn report(path: &Path) -> Report {
     let mut replay = Replay::open(path).unwrap();
     let mut timeline = Timeline::new(replay.session());
+    let mut told = Told::default();
     while let Some(frame) = replay.next_frame().unwrap() {
+        told.frame(&frame);
         timeline.push(frame);
     }
     assert_eq!(replay.warning(), None, "{}", path.display());
-    timeline
+    let limits = Limits::default();
+    let diagnosis = told.diagnosis(timeline.session(), &limits).map(Box::new);
+    Report { diagnosis, ..report::build(&timeline, &limits, &[]) }
 }
 
 #[test]
@@ -38,7 +44,7 @@ fn every_recording_gives_the_report_kept_beside_it() {
     settings.set_omit_expression(true);
     for path in recordings {
         let name = path.file_stem().unwrap().to_str().unwrap();
-        let report = report::build(&timeline(&path), &Limits::default(), &[]);
+        let report = report(&path);
         // a report is as good whatever version prints it
         let text = report.to_string().replace(railscope::GENERATED_BY, "railscope VERSION");
         let json = serde_json::to_string_pretty(&report).unwrap();

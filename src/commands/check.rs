@@ -31,11 +31,11 @@ pub fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
     let source = session::open_stoppable(&common, None, stop)?;
     let (source, recording) = headless::recorded(source, common.record.as_deref())?;
     let mut source = Followed::live(source, "watching", common.duration.map(|period| period.0));
-    let timeline = headless::play(&mut source)?;
+    let played = headless::play(&mut source)?;
     drop(source);
     headless::tell_trouble(recording.as_deref());
-    let report = verdict::judge(&timeline, &common);
-    let written = verdict::write(&mut out, &report, &timeline, form);
+    let report = verdict::judge(&played, &common);
+    let written = verdict::write(&mut out, &report, &played.timeline, form);
     out.end(written)?;
     Ok(verdict::exit_code(&report, common.fail_on()))
 }

@@ -10,7 +10,7 @@ use super::sweep::far_side::FarSide;
 use super::{headless, signals, watch};
 use crate::app::{DiagnosisWish, View};
 use crate::cli::{DiagnoseArgs, DiagnoseCarrier, DiagnoseFormat};
-use crate::experiments::diagnosis::{SCHEMA, judge};
+use crate::experiments::diagnosis::{SCHEMA, in_words, judge};
 use crate::experiments::shared::shared_limits;
 use crate::experiments::text::Markdown;
 use crate::experiments::{self, Base, Diagnosis, Step, plan};
@@ -18,7 +18,7 @@ use crate::peer::request;
 use crate::printable::Printable;
 use crate::rules::Severity;
 use crate::session::{FrameSource, Stop};
-use crate::settings::{Common, Size};
+use crate::settings::Common;
 use crate::tui::{self, How, Mode};
 use anyhow::{Context, ensure};
 use probes::load::Params;
@@ -28,7 +28,7 @@ use simulated::SimulatedRails;
 use source::{Experimenting, Outcome, Plan};
 use std::process::ExitCode;
 use std::sync::PoisonError;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Time that each load is measured unless told otherwise.
 const WINDOW: Duration = Duration::from_secs(1);
@@ -162,7 +162,6 @@ fn conduct(
     seen_by: SeenBy,
     stop: Stop,
 ) -> anyhow::Result<Diagnosis> {
-    let began = Instant::now();
     let topology = laboratory.topology().clone();
     let is_watched = matches!(seen_by, SeenBy::Screen(..));
     let progress = if is_watched { Progress::unseen() } else { Progress::new() };
@@ -192,7 +191,7 @@ fn conduct(
         }
     }
     headless::tell_trouble(recording.as_deref());
-    let Outcome { seen, peer, caveat } =
+    let Outcome { seen, took, peer, caveat } =
         std::mem::take(&mut *outcome.lock().unwrap_or_else(PoisonError::into_inner));
     let rails = judge(&topology, &common.limits, &seen);
     Ok(Diagnosis {
@@ -201,12 +200,8 @@ fn conduct(
         hostname: topology.host.hostname.clone(),
         peer,
         caveat,
-        load: format!(
-            "READ, {} messages, {} queue pairs a rail",
-            Size(base.params.size_bytes),
-            base.params.qps
-        ),
-        took_s: (began.elapsed().as_secs_f64() * 10.0).round() / 10.0,
+        load: in_words(base.params.size_bytes, base.params.qps),
+        took_s: (took.as_secs_f64() * 10.0).round() / 10.0,
         cut_short: experiments::next(&topology, base, &common.limits, &seen).is_some(),
         shared_limits: shared_limits(&topology, &common.limits, &seen, &rails),
         rails,

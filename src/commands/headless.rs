@@ -1,22 +1,40 @@
 //! A session without a screen: every frame into a timeline, then the report.
 
+use crate::experiments::told::Told;
 use crate::printable::tell;
 use crate::session::{FrameSource, Recorded, RecordingStatus};
 use crate::timeline::Timeline;
 use std::path::Path;
 use std::sync::Arc;
 
+/// A session that was played to its end.
+#[derive(Debug)]
+pub struct Played {
+    /// What it amounts to.
+    pub timeline: Timeline,
+    /// The planned loads of a diagnosis in it.
+    pub told: Told,
+}
+
+impl From<Timeline> for Played {
+    /// Of a session without planned loads.
+    fn from(timeline: Timeline) -> Self {
+        Self { timeline, told: Told::default() }
+    }
+}
+
 /// Plays a source to its end.
 ///
 /// # Errors
 ///
 /// The source cannot go on.
-pub fn play(source: &mut dyn FrameSource) -> anyhow::Result<Timeline> {
-    let mut timeline = Timeline::new(source.session());
+pub fn play(source: &mut dyn FrameSource) -> anyhow::Result<Played> {
+    let mut played = Played::from(Timeline::new(source.session()));
     while let Some(frame) = source.next_frame()? {
-        timeline.push(frame);
+        played.told.frame(&frame);
+        played.timeline.push(frame);
     }
-    Ok(timeline)
+    Ok(played)
 }
 
 /// A source that is recorded if a file was named, and how the recording fares.

@@ -22,7 +22,7 @@ pub fn run(args: ProbeArgs) -> anyhow::Result<ExitCode> {
     let session = session::look(&common)?;
     if common.json || args.format == Some(ProbeFormat::Json) {
         // a probe tells and does not judge: whatever is found, it worked
-        verdict::print(&Timeline::new(session), &common, Form::Json)?;
+        verdict::print(&Timeline::new(session).into(), &common, Form::Json)?;
         return Ok(ExitCode::SUCCESS);
     }
     let text = WideProbeText { topology: session.topology(), columns: columns() };

@@ -65,7 +65,7 @@ pub fn run(args: ReportArgs) -> anyhow::Result<ExitCode> {
     let mut written = Ok(());
     let session = source.session();
     let mut rows = Vec::new();
-    let timeline = match form {
+    let played = match form {
         Form::Csv => {
             let mut csv = Csv::begin(&mut out, &session)?;
             let timeline = folded(&mut source, row.unwrap_or(USUAL_ROW), |rows| {
@@ -74,24 +74,28 @@ pub fn run(args: ReportArgs) -> anyhow::Result<ExitCode> {
                 }
             })?;
             written = written.and_then(|()| csv.end());
-            timeline
+            timeline.into()
         }
         Form::Svg => {
             let row = row.unwrap_or_else(|| width_of_point(span_s));
-            folded(&mut source, row, |more| rows.extend(more))?
+            folded(&mut source, row, |more| rows.extend(more))?.into()
         }
         _ => super::headless::play(&mut source)?,
     };
-    let mut report = verdict::judge(&timeline, &common);
+    let mut report = verdict::judge(&played, &common);
+    if from.is_some() || to.is_some() {
+        // a part of it would be told as one that was broken off
+        report.diagnosis = None;
+    }
     if let Some(from) = from {
         report.begins_at(from.as_secs_f64());
     }
     if form == Form::Svg {
-        let load = report::load_in_short(&timeline);
+        let load = report::load_in_short(&played.timeline);
         let svg = report::picture(&report, &rows, load.as_deref()).map_err(anyhow::Error::msg)?;
         written = out.write_all(svg.as_bytes());
     } else if form != Form::Csv {
-        written = verdict::write(&mut out, &report, &timeline, form);
+        written = verdict::write(&mut out, &report, &played.timeline, form);
     }
     out.end(written)?;
     if let Some(warning) = condition.warning() {

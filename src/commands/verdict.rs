@@ -1,5 +1,6 @@
 //! The report of a session on stdout, and the exit code that goes with it.
 
+use super::headless::Played;
 use crate::printable::Printable;
 use crate::report::{self, OpenMetrics, Report, Ticket};
 use crate::settings::{Common, FailOn};
@@ -39,8 +40,8 @@ impl Form {
 /// # Errors
 ///
 /// The report cannot be written.
-pub fn print(timeline: &Timeline, common: &Common, form: Form) -> anyhow::Result<ExitCode> {
-    print_with(timeline, common, form, None)
+pub fn print(played: &Played, common: &Common, form: Form) -> anyhow::Result<ExitCode> {
+    print_with(played, common, form, None)
 }
 
 /// The same of a load that ended before its time, where `cut_short` says why.
@@ -49,18 +50,18 @@ pub fn print(timeline: &Timeline, common: &Common, form: Form) -> anyhow::Result
 ///
 /// As [`print`].
 pub fn print_with(
-    timeline: &Timeline,
+    played: &Played,
     common: &Common,
     form: Form,
     cut_short: Option<String>,
 ) -> anyhow::Result<ExitCode> {
-    let mut report = judge(timeline, common);
+    let mut report = judge(played, common);
     if let (Some(load), Some(why)) = (&mut report.load, cut_short) {
         load.ended.get_or_insert(why);
     }
     // a line at a time otherwise, hundreds of system calls
     let mut out = BufWriter::new(super::output::stdout()?);
-    match write(&mut out, &report, timeline, form).and_then(|()| out.flush()) {
+    match write(&mut out, &report, &played.timeline, form).and_then(|()| out.flush()) {
         // whoever reads has seen enough (`| head`); the verdict still counts
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         written => written.context("the report cannot be written to stdout")?,
@@ -70,8 +71,13 @@ pub fn print_with(
 
 /// What the session amounts to, under these limits and without what is to be ignored.
 #[must_use]
-pub fn judge(timeline: &Timeline, common: &Common) -> Report {
-    report::build(timeline, &common.limits, common.ignore())
+pub fn judge(played: &Played, common: &Common) -> Report {
+    let Played { timeline, told } = played;
+    // the verdicts of a diagnosis hang on all of its rails and loads
+    let is_whole = common.overlay.rails.is_none();
+    let diagnosis =
+        is_whole.then(|| told.diagnosis(timeline.session(), &common.limits)).flatten().map(Box::new);
+    Report { diagnosis, ..report::build(timeline, &common.limits, common.ignore()) }
 }
 
 /// 1 when the worst finding fails, else 0.

@@ -48,21 +48,21 @@ pub fn run_until(
     how.screen = common.screen.clone();
     how.recording.clone_from(&recording);
     let reports = !with_screen || how.mode == Mode::Load;
-    let timeline = if with_screen {
-        tui::run(source, how)
+    let played = if with_screen {
+        tui::run(source, how).map(headless::Played::from)
     } else {
         let time = common.duration.map(|period| period.0);
         source = followed(source, how.mode, time);
         signals::end_on_signals(how.stop)?;
-        let timeline = headless::play(&mut *source);
+        let played = headless::play(&mut *source);
         drop(source);
-        timeline
+        played
     };
     headless::tell_trouble(recording.as_deref());
     let cut_short = end();
-    let timeline = timeline?;
+    let played = played?;
     let code = if reports {
-        verdict::print_with(&timeline, common, verdict::Form::of(common), cut_short)?
+        verdict::print_with(&played, common, verdict::Form::of(common), cut_short)?
     } else {
         ExitCode::SUCCESS
     };

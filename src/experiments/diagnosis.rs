@@ -7,6 +7,7 @@ use super::slow::{control, slow_rails, why_slow};
 use super::{Seen, SharedLimit};
 use crate::ceilings::Ceilings;
 use crate::rules::Limits;
+use crate::settings::Size;
 use probes::model::Topology;
 use serde::Serialize;
 
@@ -31,7 +32,7 @@ pub struct Diagnosis {
     pub caveat: Option<String>,
     /// How the rails were loaded, in words.
     pub load: String,
-    /// Time that all of it took.
+    /// Time that the loads took, one after the other.
     pub took_s: f64,
     /// Whether it was ended before all experiments were made.
     pub cut_short: bool,
@@ -97,6 +98,12 @@ impl RailDiagnosis {
             _ => true,
         }
     }
+}
+
+/// How the rails are loaded unless an experiment says otherwise.
+#[must_use]
+pub fn in_words(size_bytes: u64, qps: u32) -> String {
+    format!("READ, {} messages, {qps} queue pairs a rail", Size(size_bytes))
 }
 
 /// What each rail is, from what was seen.

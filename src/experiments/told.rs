@@ -5,12 +5,12 @@
 //! replayed up to any moment are the same.
 
 use super::Seen;
-use super::diagnosis::{RailDiagnosis, judge};
+use super::diagnosis::{Diagnosis, RailDiagnosis, SCHEMA, in_words, judge};
 use super::plan::{Base, Step, left, next, usual};
 use super::shared::{SharedLimit, shared_limits};
 use crate::rules::Limits;
 use probes::load::{Params, Place, WorkingSet};
-use probes::model::{Experiment, ExperimentEdge, ExperimentKind, Frame, Load, Topology};
+use probes::model::{Experiment, ExperimentEdge, ExperimentKind, Frame, Load, Session, Topology};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -108,6 +108,28 @@ impl Told {
             left,
             time_left: each * u32::try_from(left).unwrap_or(u32::MAX),
             now: next(&topology, &base, limits, &seen),
+        })
+    }
+
+    /// All of it, as `railscope diagnose` tells it at its end; `None` where the session has no planned load.
+    #[must_use]
+    pub fn diagnosis(&self, session: &Session, limits: &Limits) -> Option<Diagnosis> {
+        let topology = session.topology();
+        let table = self.table(topology, limits, u64::MAX)?;
+        let all = || self.made.iter().filter_map(|made| made.to.experiment.as_deref());
+        let first = all().next()?;
+        Some(Diagnosis {
+            schema: SCHEMA,
+            generated_by: crate::GENERATED_BY,
+            hostname: topology.host.hostname.clone(),
+            peer: all().find_map(|of| of.peer.clone()),
+            caveat: all().last().and_then(|of| of.caveat.clone()),
+            load: in_words(first.size_bytes, first.base_qps),
+            took_s: (self.made.last().map_or(0, |made| made.to.at_ns) as f64 / 1e8).round() / 10.0,
+            cut_short: table.now.is_some(),
+            rails: table.rails,
+            shared_limits: table.shared_limits,
+            experiments: self.seen(topology, u64::MAX),
         })
     }
 

@@ -3,6 +3,7 @@
 use super::markdown::{cell, prose, row, rule};
 use super::text::{facts, table, word};
 use super::{RailRow, Report};
+use crate::experiments::text::Markdown;
 use crate::rules::Severity;
 use std::fmt::{self, Display, Formatter};
 
@@ -18,6 +19,9 @@ pub struct Ticket<'a>(pub &'a Report);
 impl Display for Ticket<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let report = self.0;
+        if let Some(diagnosis) = &report.diagnosis {
+            writeln!(f, "{}", Markdown(diagnosis))?;
+        }
         let (verdict, troubles) = report.verdict_words();
         writeln!(f, "### {}: {}\n", cell(host(report)), cell(&verdict))?;
         if let Some(simulation) = &report.simulated {

@@ -21,6 +21,9 @@ const MOST_LISTED: usize = 6;
 
 impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if let Some(diagnosis) = &self.diagnosis {
+            writeln!(f, "{diagnosis}")?;
+        }
         self.heading(f)?;
         self.verdict(f)?;
         self.findings(f)?;

@@ -115,6 +115,12 @@ pub struct Experiment {
     /// Why a rail at the other end is not seen meanwhile; `None` where all are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far_gap: Option<String>,
+    /// Name of the other end; `None` in a simulation, and where no load came about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<String>,
+    /// What its figures are not (`loopback, not fabric`); `None` of figures of the fabric.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caveat: Option<String>,
     /// What the plan expects it to take, with what is around it, milliseconds.
     pub takes_ms: u64,
 }

@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 pub(super) struct Outcome {
     /// What each load showed.
     pub(super) seen: Vec<Seen>,
+    /// Time that the loads took, on the session's clock.
+    pub(super) took: Duration,
     /// Name of the peer; `None` in a simulation.
     pub(super) peer: Option<String>,
     /// What its figures are not.
@@ -133,6 +135,8 @@ impl Experimenting {
             failures: Vec::new(),
             far: Vec::new(),
             far_gap: None,
+            peer: None,
+            caveat: self.caveat(),
             takes_ms: u64::try_from(usual.as_millis()).unwrap_or(u64::MAX),
         };
         let mut frames = Vec::new();
@@ -155,6 +159,7 @@ impl Experimenting {
                     failures: made.failures.clone(),
                     far: made.far.samples.clone(),
                     far_gap: made.far.gap.clone(),
+                    peer: made.peer.clone(),
                     ..experiment(ExperimentEdge::Ends)
                 };
                 let seen =
@@ -172,7 +177,10 @@ impl Experimenting {
             self.waiting.push_back(Frame { seq: self.seq, ..frame });
             self.seq += 1;
         }
-        self.note(|outcome| outcome.seen.push(seen));
+        self.note(|outcome| {
+            outcome.seen.push(seen);
+            outcome.took = at;
+        });
     }
 
     /// The session's time after a load that began then: of a simulation its own, which nobody waits for.
@@ -184,6 +192,11 @@ impl Experimenting {
         };
         self.last += took;
         self.last
+    }
+
+    /// What is known by now of what the figures are not.
+    fn caveat(&self) -> Option<String> {
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).caveat.clone()
     }
 
     fn seen(&self) -> Vec<Seen> {

@@ -11,9 +11,13 @@ use std::fmt::{self, Formatter};
 pub(in crate::report) fn of_diagnosis(report: &Report) -> String {
     let count = report.session.planned_loads.unwrap_or_default();
     let loads = if count == 1 { "1 planned load".to_owned() } else { format!("{count} planned loads") };
+    let where_told = match report.diagnosis {
+        Some(_) => "what they showed stands above all this, and what each did",
+        None => "what each showed stands",
+    };
     format!(
         "A diagnosis: {loads}, one after the other. The rates above are means over all of them and the time between, so a \
-         low one proves nothing; what each showed stands in the Experiments view of `railscope replay FILE`."
+         low one proves nothing; {where_told} in the Experiments view of `railscope replay FILE`."
     )
 }
 

@@ -106,6 +106,7 @@ impl Masker {
         }
         masked.failures = of.failures.iter().map(|text| self.mark(text)).collect();
         masked.far_gap = of.far_gap.as_ref().map(|text| self.mark(text));
+        masked.peer = of.peer.as_ref().map(|name| self.table.name(name));
         masked
     }
 

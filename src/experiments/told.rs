@@ -123,7 +123,7 @@ impl Told {
             generated_by: crate::GENERATED_BY,
             hostname: topology.host.hostname.clone(),
             peer: all().find_map(|of| of.peer.clone()),
-            caveat: all().last().and_then(|of| of.caveat.clone()),
+            caveat: all().filter_map(|of| of.caveat.clone()).next_back(),
             load: in_words(first.size_bytes, first.base_qps),
             took_s: (self.made.last().map_or(0, |made| made.to.at_ns) as f64 / 1e8).round() / 10.0,
             cut_short: table.now.is_some(),

@@ -135,5 +135,5 @@ fn load_of(server: &Server, end: End, params: Params, say: Say) -> (serde_json::
     let timeline = headless::play(&mut source).unwrap();
     drop(source);
     let ended = connected.finish();
-    (serde_json::to_value(report::build(&timeline, &Limits::default(), &[])).unwrap(), ended)
+    (serde_json::to_value(report::build(&timeline.timeline, &Limits::default(), &[])).unwrap(), ended)
 }

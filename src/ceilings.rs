@@ -2,6 +2,7 @@
 //!
 //! Unknown capacity is no capacity: it never limits, and it is never guessed.
 
+mod bytes;
 mod line;
 mod link;
 mod pcie;
@@ -9,6 +10,7 @@ mod ports;
 mod shares;
 mod together;
 
+pub use bytes::Bytes;
 pub use line::{
     counted_per_payload, goodput_share, line_counted_gb_per_s, line_goodput_gb_per_s,
     line_goodput_of_messages_gb_per_s, line_goodput_under_gb_per_s, line_of_messages_gb_per_s,
@@ -86,21 +88,6 @@ impl Ceilings {
         .into_iter()
         .filter_map(|(gb_per_s, bound)| Some((gb_per_s?, bound)))
         .reduce(|low, next| if next.0 < low.0 { next } else { low })
-    }
-}
-
-impl Ceilings {
-    /// The same as bounds on what the rail's port counts: payload and the headers of its packets.
-    #[must_use]
-    pub fn as_counted(&self, rail: &Rail) -> Self {
-        let per_payload = counted_per_payload(rail).unwrap_or(1.0);
-        let counted = |payload: Option<f64>| payload.map(|gb_per_s| gb_per_s * per_payload);
-        Self {
-            line_raw: self.line_raw,
-            line: counted(self.line),
-            pcie: counted(self.pcie),
-            read_window: counted(self.read_window),
-        }
     }
 }
 

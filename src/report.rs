@@ -31,7 +31,7 @@ pub use bounds::CeilingsRow;
 pub use csv::Csv;
 pub use explained::{Contents, Explained};
 pub use gids::{GidEntry, GidRow};
-pub use held::{Bytes, HeldAgainst};
+pub use held::HeldAgainst;
 pub use host::{HostBlock, NodeRow};
 pub use load::{LatencyRow, LoadBlock, ThreadRow};
 pub use md::Ticket;

@@ -49,6 +49,8 @@ mod spread;
 mod subnets;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod two_ports;
 mod unstable;
 mod verbs_access;
 mod wording;

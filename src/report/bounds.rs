@@ -1,8 +1,8 @@
 //! What a rail could do, as the report has it.
 
-use super::Bytes;
 use super::number::known;
-use crate::ceilings::Ceilings;
+use crate::ceilings::{Bound, Bytes, Ceilings, line_counted_gb_per_s};
+use probes::model::Rail;
 use serde::Serialize;
 
 /// Upper bounds of one rail in one direction.
@@ -20,38 +20,44 @@ pub struct CeilingsRow {
     pub read_window: Option<f64>,
     /// Payload while every rail moves all it can: its fair share of the wires and PCIe links that rails share.
     pub together: Option<f64>,
+    /// What the port counts for each byte of payload.
+    #[serde(skip)]
+    pub counted_per_payload: f64,
 }
 
 impl CeilingsRow {
-    pub(super) fn of(ceilings: &Ceilings) -> Self {
+    pub(super) fn of(ceilings: &Ceilings, rail: &Rail) -> Self {
         Self {
             line_raw: known(ceilings.line_raw),
             line: known(ceilings.line),
-            line_counted: None,
+            line_counted: known(line_counted_gb_per_s(rail)),
             pcie: known(ceilings.pcie),
             read_window: known(ceilings.read_window),
             together: None,
+            counted_per_payload: Bytes::Counted.per_payload(rail),
         }
     }
 
-    /// The same of what is counted, where that is asked for.
+    /// The bounds on these bytes, GB/s.
     #[must_use]
-    pub fn lowest_of(&self, bytes: Bytes) -> Option<(f64, &'static str)> {
-        let per_payload = match (bytes, self.line_counted, self.line) {
-            (Bytes::Counted, Some(counted), Some(line)) if line > 0.0 => counted / line,
-            _ => 1.0,
-        };
-        let counted = |bound: Option<f64>| bound.map(|gb_per_s| gb_per_s * per_payload);
-        let [line, pcie, read_window] = [self.line, self.pcie, self.read_window].map(counted);
-        Self { line, pcie, read_window, ..*self }.lowest()
+    pub fn of_bytes(&self, bytes: Bytes) -> Ceilings {
+        let Self { line_raw, line, pcie, read_window, .. } = *self;
+        let payload = Ceilings { line_raw, line, pcie, read_window };
+        match bytes {
+            Bytes::Payload => payload,
+            Bytes::Counted => payload.times(self.counted_per_payload),
+        }
     }
 
-    /// The lowest payload bound, and the name of its key.
+    /// The lowest bound on these bytes, GB/s, and the name of its key.
     #[must_use]
-    pub fn lowest(&self) -> Option<(f64, &'static str)> {
-        [(self.line.or(self.line_raw), "line"), (self.pcie, "pcie"), (self.read_window, "read window")]
-            .into_iter()
-            .filter_map(|(bound, name)| Some((bound?, name)))
-            .reduce(|low, next| if next.0 < low.0 { next } else { low })
+    pub fn lowest_of(&self, bytes: Bytes) -> Option<(f64, &'static str)> {
+        let (gb_per_s, bound) = self.of_bytes(bytes).lowest_bound()?;
+        let name = match bound {
+            Bound::Line => "line",
+            Bound::Pcie => "pcie",
+            Bound::ReadWindow => "read window",
+        };
+        Some((gb_per_s, name))
     }
 }

@@ -1,6 +1,7 @@
 //! A session as a table for spreadsheets: a row for each rail and second.
 //!
-//! Source of the form: RFC 4180. What is not known is an empty field.
+//! Source of the form: RFC 4180. What is not known is an empty field. `ceiling_gb_per_s` bounds payload, `load_gb_per_s`;
+//! `ceiling_counted_gb_per_s` bounds what the NIC counts, `rx_gb_per_s` and `tx_gb_per_s`, in which headers are.
 
 use super::means::MeanRow;
 use super::short;
@@ -9,7 +10,7 @@ use probes::model::{Rail, Session};
 use std::io::{self, Write};
 
 /// Columns before those of the legs; units are in the names.
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 16] = [
     "host",
     "simulated",
     "load",
@@ -24,6 +25,7 @@ const COLUMNS: [&str; 15] = [
     "measured",
     "line_gbit_per_s",
     "ceiling_gb_per_s",
+    "ceiling_counted_gb_per_s",
     "ceiling_by",
 ];
 
@@ -78,6 +80,7 @@ impl<W: Write> Csv<W> {
                 row.measured_gb_per_s.is_some().to_string(),
                 number(row.line_gbit_per_s, 3),
                 number(row.ceiling.map(|(bound, _)| bound), 6),
+                number(row.ceiling_counted_gb_per_s, 6),
                 text(row.ceiling.map(|(_, name)| name)),
             ];
             let legs = (0..self.legs).flat_map(|leg| row.legs_gb_per_s.get(leg).copied().unwrap_or_default());
@@ -137,6 +140,7 @@ mod tests {
             rx_gb_per_s: Some(24.5),
             legs_gb_per_s: vec![[Some(24.0), None], [Some(0.5), None]],
             ceiling: Some((49.018_669, "line")),
+            ceiling_counted_gb_per_s: Some(49.712_781),
             numa_node: Some(0),
             line_gbit_per_s: Some(400.0),
             ..MeanRow::default()
@@ -151,9 +155,9 @@ mod tests {
             lines,
             [
                 "host,simulated,load,until_unix_s,until_s,covered_s,rail,numa_node,rx_gb_per_s,tx_gb_per_s,\
-                 load_gb_per_s,measured,line_gbit_per_s,ceiling_gb_per_s,ceiling_by,\
+                 load_gb_per_s,measured,line_gbit_per_s,ceiling_gb_per_s,ceiling_counted_gb_per_s,ceiling_by,\
                  leg1_rx_gb_per_s,leg1_tx_gb_per_s,leg2_rx_gb_per_s,leg2_tx_gb_per_s",
-                "\"n1, \"\"blue\"\"\",false,,1,1,1,mlx5_bond_1,0,24.5,,,false,400,49.018669,line,24,,0.5,",
+                "\"n1, \"\"blue\"\"\",false,,1,1,1,mlx5_bond_1,0,24.5,,,false,400,49.018669,49.712781,line,24,,0.5,",
                 "",
             ]
         );

@@ -5,20 +5,10 @@
 //! mean over the very intervals of the rate.
 
 use super::number::known;
-use crate::ceilings::{Bound, Ceilings};
+use crate::ceilings::{Bound, Bytes, Ceilings};
 use crate::timeline::{HostTimeline, RailSums};
 use probes::model::{Rail, RailId};
 use serde::Serialize;
-
-/// What of a rate's bytes are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bytes {
-    /// What completions brought.
-    Payload,
-    /// What the port counted, headers of packets included.
-    Counted,
-}
 
 /// A rail's rate beside the ceiling of the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -46,13 +36,11 @@ impl HeldAgainst {
         let counted = [sums.rx_gb_per_s(), sums.tx_gb_per_s()].into_iter().flatten().reduce(f64::max);
         let ours = timeline.load_gb_per_s(id);
         let rate_gb_per_s = known(ours.or(counted))?;
-        let ceilings = timeline.ceilings(id, rail);
-        let (could, intervals, bytes, now) = match ours {
-            Some(_) => (&sums.load_could, sums.load.count, Bytes::Payload, ceilings),
-            None => {
-                (&sums.could, sums.rx.count.max(sums.tx.count), Bytes::Counted, ceilings.as_counted(rail))
-            }
+        let (could, intervals, bytes) = match ours {
+            Some(_) => (&sums.load_could, sums.load.count, Bytes::Payload),
+            None => (&sums.could, sums.rx.count.max(sums.tx.count), Bytes::Counted),
         };
+        let now = timeline.ceilings(id, rail).of_bytes(bytes, rail);
         let surveyed = Ceilings::of(rail).lowest().filter(|_| rail.may_carry());
         let was = could.mean_gb_per_s();
         let differs = |was: f64| surveyed.map_or(was > 0.0, |now| (was - now).abs() > SAME * now.max(was));
@@ -68,7 +56,7 @@ impl HeldAgainst {
             (None, ..) => return None,
             (Some(_), ..) if !is_told => return None,
             (Some(was), Some((ceiling, by)), Some(surveyed)) => (ceiling * was / surveyed, by),
-            (Some(was), ..) => (was * factor(bytes, rail), Bound::Line),
+            (Some(was), ..) => (was * bytes.per_payload(rail), Bound::Line),
         };
         let ceiling_gb_per_s = known(Some(ceiling)).filter(|gb_per_s| *gb_per_s > 0.0)?;
         let share = known(Some(rate_gb_per_s / ceiling_gb_per_s))?;
@@ -77,16 +65,10 @@ impl HeldAgainst {
     }
 }
 
-fn factor(bytes: Bytes, rail: &Rail) -> f64 {
-    match bytes {
-        Bytes::Payload => 1.0,
-        Bytes::Counted => crate::ceilings::counted_per_payload(rail).unwrap_or(1.0),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Bytes, HeldAgainst};
+    use super::HeldAgainst;
+    use crate::ceilings::Bytes;
     use crate::report::build;
     use crate::rules::Limits;
     use crate::rules::testing::{Traffic, rail, session, timeline, two_sockets};

@@ -199,6 +199,9 @@ fn rates(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
             String::new(),
         ],
     )?;
+    if let Some(other_bytes) = table::other_bytes(report) {
+        writeln!(f, "\n{}", prose(&other_bytes))?;
+    }
     if let Some(caveat) = &caveat {
         writeln!(f, "\n(1) {}: no figure of the fabric", prose(caveat))?;
     }

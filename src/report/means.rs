@@ -4,6 +4,7 @@
 //! are what a spreadsheet, a curve and a standard error can stand on.
 
 use super::CeilingsRow;
+use crate::ceilings::Bytes;
 use crate::timeline::{HostTimeline, Interval, LegSums, Quality, Sum, Timeline};
 use probes::model::{Load, Rail, RailId};
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub struct MeanRow {
     pub legs_gb_per_s: Vec<[Option<f64>; 2]>,
     /// The lowest bound on payload that is known by then, GB/s, and the name of its key.
     pub ceiling: Option<(f64, &'static str)>,
+    /// The same bound on what the NIC counts, GB/s.
+    pub ceiling_counted_gb_per_s: Option<f64>,
     /// The load by then.
     pub load: Option<Arc<Load>>,
     /// NUMA node of the rail in this stretch; `None` unknown.
@@ -123,8 +126,13 @@ impl Means {
         let until_s = (stretch.number + 1) as f64 * self.width_ns as f64 / 1e9;
         let covered_s = stretch.covered_ns as f64 / 1e9;
         let rails = seen.topology().rails_with_id().zip(&stretch.rails);
+        let ceilings = |id: RailId, rail: &Rail| {
+            let rail = seen.last_seen(id, rail);
+            CeilingsRow::of(&seen.ceilings(id, &rail), &rail)
+        };
         rails
-            .map(|((id, rail), cell)| MeanRow {
+            .map(|((id, rail), cell)| (id, ceilings(id, rail), cell))
+            .map(|(id, ceilings, cell)| MeanRow {
                 host,
                 rail: id.0,
                 until_s,
@@ -143,7 +151,8 @@ impl Means {
                     .iter()
                     .map(|leg| [leg.rx.mean_gb_per_s(), leg.tx.mean_gb_per_s()])
                     .collect(),
-                ceiling: CeilingsRow::of(&seen.ceilings(id, &seen.last_seen(id, rail))).lowest(),
+                ceiling: ceilings.lowest_of(Bytes::Payload),
+                ceiling_counted_gb_per_s: ceilings.lowest_of(Bytes::Counted).map(|(bound, _)| bound),
                 load: stretch.load.clone(),
                 numa_node: stretch.facts.get(id.0).and_then(|(node, _)| *node),
                 line_gbit_per_s: stretch.facts.get(id.0).and_then(|(_, line)| *line),

@@ -5,6 +5,7 @@
 //! Source: the specification, version 1.0.0 (`prometheus/OpenMetrics`, `specification/OpenMetrics.md`).
 
 use super::{RailRow, Report};
+use crate::ceilings::Bytes;
 use crate::printable::Printable;
 use crate::timeline::Timeline;
 use probes::model::{RailFrame, RailId};
@@ -96,7 +97,7 @@ const BYTES_PER_GB: f64 = 1e9;
 /// What a rail has a gauge of: GB/s, which become bytes a second.
 type Rate = fn(&RailRow) -> Option<f64>;
 
-const RATES: [(Family, Rate); 4] = [
+const RATES: [(Family, Rate); 5] = [
     (
         Family::gauge(
             "railscope_rail_received_bytes_per_second",
@@ -127,7 +128,15 @@ const RATES: [(Family, Rate); 4] = [
             "bytes_per_second",
             "The lowest limit on payload that is known.",
         ),
-        |rail| rail.ceilings_gb_per_s.lowest().map(|(bound, _)| bound),
+        |rail| rail.ceilings_gb_per_s.lowest_of(Bytes::Payload).map(|(bound, _)| bound),
+    ),
+    (
+        Family::gauge(
+            "railscope_rail_ceiling_counted_bytes_per_second",
+            "bytes_per_second",
+            "The same limit on what the NIC counts, headers of packets included.",
+        ),
+        |rail| rail.ceilings_gb_per_s.lowest_of(Bytes::Counted).map(|(bound, _)| bound),
     ),
 ];
 

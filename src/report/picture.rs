@@ -7,6 +7,7 @@ mod curves;
 
 use super::text::{facts, wrap::clip};
 use super::{MeanRow, Report};
+use crate::ceilings::Bytes;
 use crate::printable::Printable;
 use plotters::backend::SVGBackend;
 use plotters::coord::Shift;
@@ -135,6 +136,14 @@ impl Figure {
             Self::Sent
         } else {
             Self::Received
+        }
+    }
+
+    /// Which bytes its rates count.
+    fn bytes(self) -> Bytes {
+        match self {
+            Self::Load => Bytes::Payload,
+            Self::Received | Self::Sent => Bytes::Counted,
         }
     }
 

@@ -171,7 +171,6 @@ impl RailRow {
         let sums = timeline.sums().rails.get(id.0).unwrap_or(&none);
         let rail = &timeline.last_seen(id, rail);
         let ceilings = timeline.ceilings(id, rail);
-        let line_counted = ceilings::line_counted_gb_per_s(rail);
         Self {
             device: rail.device.clone(),
             port: rail.port,
@@ -207,10 +206,7 @@ impl RailRow {
             load_gb_per_s: known(timeline.load_gb_per_s(id)),
             latency_us: (!sums.latency.is_empty()).then(|| LatencyRow::of(&sums.latency)),
             round_trip_us: known(timeline.round_trip_ns(id).map(|ns| ns as f64 / 1e3)),
-            ceilings_gb_per_s: CeilingsRow {
-                line_counted: known(line_counted),
-                ..CeilingsRow::of(&ceilings)
-            },
+            ceilings_gb_per_s: CeilingsRow::of(&ceilings, rail),
             held_against: HeldAgainst::of(id, rail, sums, timeline),
         }
     }

@@ -4,7 +4,7 @@ mod flows;
 
 use super::means::{OVER, held, in_direction, latest_load};
 use super::spread;
-use super::wording::{list, rate, rounded, verb};
+use super::wording::{called, list, rate, rounded, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings;
 use crate::timeline::{HostTimeline, LegSums, Sum, Timeline};
@@ -19,21 +19,21 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
     for (id, rail) in topology.rails_with_id() {
         let rail = timeline.local().last_seen(id, rail);
         let Some(bond) = &rail.bond else { continue };
-        found.extend(down(&rail, bond));
-        found.extend(imbalance(id, &rail, bond, timeline, limits));
+        let name = called(&rail, &topology.rails);
+        found.extend(down((&rail, &name), bond));
+        found.extend(imbalance(id, (&rail, &name), bond, timeline, limits));
     }
     found
 }
 
-fn down(rail: &Rail, bond: &Bond) -> Option<Finding> {
+fn down((rail, name): (&Rail, &str), bond: &Bond) -> Option<Finding> {
     let down: Vec<&str> = names(bond, |leg| leg.link_up == Some(false));
     let up: Vec<&str> = names(bond, |leg| leg.link_up == Some(true));
     if down.is_empty() || up.is_empty() {
         return None;
     }
     let message = format!(
-        "{}: no link on {} of {}, so {} {} all of its traffic",
-        rail.device,
+        "{name}: no link on {} of {}, so {} {} all of its traffic",
         list(down.iter().copied()),
         bond.netdev,
         list(up.iter().copied()),
@@ -55,7 +55,13 @@ fn names(bond: &Bond, which: impl Fn(&Leg) -> bool) -> Vec<&str> {
     bond.legs.iter().filter(|leg| which(leg)).map(|leg| leg.netdev.as_str()).collect()
 }
 
-fn imbalance(id: RailId, rail: &Rail, bond: &Bond, timeline: &Timeline, limits: &Limits) -> Option<Finding> {
+fn imbalance(
+    id: RailId,
+    (rail, name): (&Rail, &str),
+    bond: &Bond,
+    timeline: &Timeline,
+    limits: &Limits,
+) -> Option<Finding> {
     if !lets_every_leg_carry(bond) {
         return None;
     }
@@ -85,13 +91,13 @@ fn imbalance(id: RailId, rail: &Rail, bond: &Bond, timeline: &Timeline, limits: 
     let now = moved(&last_minute(timeline.local(), id, bond.legs.len(), moving_gb_per_s));
     let sought = load.and_then(|load| load.legs_sought.iter().find(|sought| sought.device == rail.device));
     if let Some(now) = &now
-        && let Some(found) = now.judge(rail, bond, line_gb_per_s, moving_gb_per_s, limits)
+        && let Some(found) = now.judge((rail, name), bond, line_gb_per_s, moving_gb_per_s, limits)
     {
         let found = found.advise(spread::advice(bond, now.op, queue_pairs));
         return Some(flows::with_flows(with_tries(found, sought), rail, processes));
     }
     let earlier = moved(&timeline.local().sums().rails.get(id.0)?.legs)?;
-    let mut found = earlier.judge(rail, bond, line_gb_per_s, moving_gb_per_s, limits)?;
+    let mut found = earlier.judge((rail, name), bond, line_gb_per_s, moving_gb_per_s, limits)?;
     found.message.push_str(if now.is_none() { ", over the whole session" } else { OVER });
     found.advice = spread::advice(bond, earlier.op, queue_pairs);
     Some(flows::with_flows(with_tries(found, sought), rail, processes))
@@ -128,7 +134,7 @@ impl Moved {
 
     fn judge(
         &self,
-        rail: &Rail,
+        (rail, name): (&Rail, &str),
         bond: &Bond,
         line_gb_per_s: Option<f64>,
         moving_gb_per_s: f64,
@@ -152,8 +158,7 @@ impl Moved {
             (None, None) => format!("{} may all carry, at a speed that nothing tells", list(names())),
         };
         let message = format!(
-            "{}: one leg carries nearly everything: {} {comes} {} of {} GB/s, {:.0} % (limit {:.0} %); {together}",
-            rail.device,
+            "{name}: one leg carries nearly everything: {} {comes} {} of {} GB/s, {:.0} % (limit {:.0} %); {together}",
             bond.legs.get(at)?.netdev,
             rate(busiest.mean_gb_per_s()?),
             rate(total),

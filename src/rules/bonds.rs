@@ -7,7 +7,7 @@ mod lacp;
 mod lag_mode;
 
 use super::means::newest_load;
-use super::wording::{list, rounded, verb};
+use super::wording::{called, list, rounded, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
 use probes::model::{Bond, Leg, Rail, Topology};
@@ -22,6 +22,8 @@ pub(super) const RULE: Rule =
 struct Bonded {
     bond: Bond,
     rails: Vec<Rail>,
+    /// What sentences call them.
+    called: Vec<String>,
 }
 
 impl Bonded {
@@ -30,7 +32,7 @@ impl Bonded {
     }
 
     fn names(&self) -> String {
-        list(self.devices())
+        list(self.called.iter())
     }
 
     /// Whether the RDMA traffic of its rails goes over the bond, and not over each rail's own port.
@@ -50,11 +52,10 @@ fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
     for (id, rail) in topology.rails_with_id().filter(|(_, rail)| rail.bond.is_some()) {
         let rail = timeline.local().last_seen(id, rail);
         let Some(bond) = rail.bond.clone() else { continue };
-        bonds
-            .entry(bond.netdev.clone())
-            .or_insert_with(|| Bonded { bond, rails: Vec::new() })
-            .rails
-            .push(rail);
+        let bonded = bonds.entry(bond.netdev.clone());
+        let bonded = bonded.or_insert_with(|| Bonded { bond, rails: Vec::new(), called: Vec::new() });
+        bonded.called.push(called(&rail, &topology.rails));
+        bonded.rails.push(rail);
     }
     let bonds: Vec<Bonded> = bonds.into_values().collect();
     bonds

@@ -5,7 +5,7 @@
 //! which counters these are [`probes::counters::range`] tells.
 
 use super::fabric::names;
-use super::wording::{list, verb};
+use super::wording::{called, list, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::{HostTimeline, RailSums, Timeline};
 use probes::counters::{AtEnd, range};
@@ -23,14 +23,21 @@ fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
         return found;
     }
     for ((id, rail), sums) in topology.rails_with_id().zip(&local.sums().rails) {
-        let of_rail = [not_available(id, rail, local, sums), saturated(id, rail, local), reset(rail, sums)];
-        found.extend(of_rail.into_iter().flatten().map(|found| found.of_port(rail, &topology.rails)));
+        let name = called(rail, &topology.rails);
+        let port = (rail, name.as_str());
+        let of_rail = [not_available(id, port, local, sums), saturated(id, port, local), reset(port, sums)];
+        found.extend(of_rail.into_iter().flatten());
     }
     found
 }
 
 /// A direction whose bytes were never readable in the whole session.
-fn not_available(id: RailId, rail: &Rail, local: &HostTimeline, sums: &RailSums) -> Option<Finding> {
+fn not_available(
+    id: RailId,
+    (rail, called): (&Rail, &str),
+    local: &HostTimeline,
+    sums: &RailSums,
+) -> Option<Finding> {
     let read = || local.frames().filter_map(|frame| frame.rails.get(id.0));
     if read().next().is_none() || read().all(|frame| frame.lost) {
         return None;
@@ -55,7 +62,7 @@ fn not_available(id: RailId, rail: &Rail, local: &HostTimeline, sums: &RailSums)
             Severity::Info,
             [device],
             format!(
-                "{device}: {what} readable neither in counters/ nor in hw_counters/, so the rate is not known \
+                "{called}: {what} readable neither in counters/ nor in hw_counters/, so the rate is not known \
                  (it is not 0)"
             ),
         )
@@ -72,7 +79,7 @@ fn not_available(id: RailId, rail: &Rail, local: &HostTimeline, sums: &RailSums)
 /// Names under which a byte counter is listed that has come to its end; its bytes are not known then.
 const STOPPED_BYTES: [&str; 2] = ["port/port_rcv_data", "port/port_xmit_data"];
 
-fn saturated(id: RailId, rail: &Rail, local: &HostTimeline) -> Option<Finding> {
+fn saturated(id: RailId, (rail, called): (&Rail, &str), local: &HostTimeline) -> Option<Finding> {
     let newest = local.frames().rev().filter_map(|frame| frame.rails.get(id.0));
     let newest = newest.into_iter().find(|frame| !frame.counters.is_empty())?;
     let driver = rail.driver.as_deref();
@@ -94,7 +101,7 @@ fn saturated(id: RailId, rail: &Rail, local: &HostTimeline) -> Option<Finding> {
     let names = list(stand.iter().map(|(name, stop)| format!("{name} ({stop})")));
     let rate = if bytes_stand { ", so its rate is not known" } else { "" };
     let message = format!(
-        "{device}: {names} {} at the maximum and {} no further{rate}",
+        "{called}: {names} {} at the maximum and {} no further{rate}",
         verb(stand.len(), "stands", "stand"),
         verb(stand.len(), "counts", "count"),
     );
@@ -118,7 +125,7 @@ fn saturated(id: RailId, rail: &Rail, local: &HostTimeline) -> Option<Finding> {
 
 /// Counters that went backwards: of bytes, and those that tell of trouble. Others may be no counters but levels, such as the
 /// queue pairs in use, which go down in ordinary life.
-fn reset(rail: &Rail, sums: &RailSums) -> Option<Finding> {
+fn reset((rail, called): (&Rail, &str), sums: &RailSums) -> Option<Finding> {
     let further = rail.counters.iter().zip(&sums.counter_resets);
     let further = further.filter(|(name, times)| **times > 0 && names::tells_of_trouble(name));
     let further: Vec<(&str, u64)> = further
@@ -140,7 +147,7 @@ fn reset(rail: &Rail, sums: &RailSums) -> Option<Finding> {
         "what it counted in between is not known"
     };
     (resets > 0).then(|| {
-        let message = format!("{}: {}; {left_out}", rail.device, list(each));
+        let message = format!("{called}: {}; {left_out}", list(each));
         let names: Vec<&str> = further.iter().map(|(name, _)| *name).collect();
         Finding::new("counter-reset", Severity::Info, [&rail.device], message)
             .with("resets", resets)

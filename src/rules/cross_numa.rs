@@ -9,7 +9,7 @@ mod threads;
 pub(super) mod users;
 
 use super::means::latest_load;
-use super::wording::{list, nodes, rounded, verb};
+use super::wording::{devices, list, nodes, rounded, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
 use probes::model::{RailId, Topology};
@@ -91,7 +91,7 @@ impl<'a> Case<'a> {
     }
 
     fn devices(&self) -> Vec<&str> {
-        self.rails.iter().map(|id| self.topology.rails[id.0].device.as_str()).collect()
+        devices(self.rails.iter().map(|id| &self.topology.rails[id.0]))
     }
 
     /// Every node that the data come from or go to, other than the rails'.

@@ -15,7 +15,7 @@ pub use names::{Strain, strain_of};
 use super::gids::speaks_roce;
 use super::growth::{Grown, Growth};
 use super::means::{self, OVER, Over};
-use super::wording::{list, one_in};
+use super::wording::{called, list, one_in};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::{HostTimeline, Timeline};
 use probes::model::{Rail, RailId, Topology};
@@ -137,8 +137,10 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
         // what is lost with a link is told by the finding on the link, where there is one
         let growth = if tells_of_its_link(rail, local) { growth.without_link_changes() } else { growth };
         let packets = |over| packets(id, rail, timeline, &growth, over);
-        let troubles = TROUBLES.iter().filter_map(|trouble| trouble.judge(rail, &growth, limits, packets));
-        found.extend(troubles.map(|found| found.of_port(rail, &topology.rails)));
+        let name = called(rail, &topology.rails);
+        found.extend(
+            TROUBLES.iter().filter_map(|trouble| trouble.judge((rail, &name), &growth, limits, packets)),
+        );
     }
     found
 }
@@ -170,7 +172,7 @@ const MOST_NAMED: usize = 4;
 impl Trouble {
     fn judge(
         &self,
-        rail: &Rail,
+        (rail, name): (&Rail, &str),
         growth: &Growth<'_>,
         limits: &Limits,
         packets: impl Fn(Over) -> Option<f64>,
@@ -193,7 +195,7 @@ impl Trouble {
             named.push(format!("{more} more"));
         }
         let past = if over == Over::Session { OVER } else { "" };
-        let message = format!("{}: {}: {}{past}", rail.device, self.says, list(named));
+        let message = format!("{name}: {}: {}{past}", self.says, list(named));
         let growths: Map<String, Value> =
             grown.iter().map(|grown| (grown.short().to_owned(), grown.by.into())).collect();
         let mut finding = Finding::new(self.code, Severity::Warning, [&rail.device], message)

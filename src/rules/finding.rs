@@ -1,7 +1,6 @@
 //! A finding: what is wrong, or worth knowing, with its evidence and what to do.
 
-use super::wording::called;
-use probes::model::Rail;
+use super::wording::each_once;
 use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -37,7 +36,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding without evidence yet.
+    /// A finding without evidence yet; a device that is named for each of its ports is in it once.
     #[must_use]
     pub fn new(
         code: &'static str,
@@ -48,7 +47,7 @@ impl Finding {
         Self {
             code: Cow::Borrowed(code),
             severity,
-            devices: devices.into_iter().map(Into::into).collect(),
+            devices: each_once(devices.into_iter().map(Into::into)),
             message: message.into(),
             evidence: BTreeMap::new(),
             advice: String::new(),
@@ -59,18 +58,6 @@ impl Finding {
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.evidence.insert(key.to_owned(), value.into());
-        self
-    }
-
-    /// Says which port of its device it is about, where the device has several: its message begins with the device's name.
-    #[must_use]
-    pub(super) fn of_port(mut self, rail: &Rail, all: &[Rail]) -> Self {
-        let called = called(rail, all);
-        if let Some(rest) = self.message.strip_prefix(&rail.device)
-            && called != rail.device
-        {
-            self.message = format!("{called}{rest}");
-        }
         self
     }
 

@@ -5,7 +5,7 @@
 //! at the lanes it has, not by the speed the survey met.
 
 use super::means::{latest_load, under_load};
-use super::wording::{list, rate, rounded};
+use super::wording::{devices, ports, rate, rounded};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings::{self, Ceilings};
 use crate::timeline::Timeline;
@@ -28,9 +28,11 @@ fn judge(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Option<Fi
         .filter(|(_, rail)| load.drives(&rail.device))
         .map(|(id, rail)| (id, timeline.local().last_seen(id, rail)))
         .collect();
-    let rates: Vec<(&str, f64)> = rails
+    // headers that NICs count do not cross the GPU's link
+    let rates: Vec<(&Rail, f64)> = rails
         .iter()
-        .filter_map(|(id, rail)| Some((rail.device.as_str(), under_load(*id, timeline, limits, load.op)?)))
+        .filter_map(|(id, rail)| Some((rail, under_load(*id, timeline, limits, load.op)?)))
+        .map(|(rail, rate)| (rail, rate.gb_per_s / rate.bytes.per_payload(rail)))
         .collect();
     let moved: f64 = rates.iter().map(|(_, gb)| gb).sum();
     let could: f64 = rails.iter().filter_map(|(_, rail)| Ceilings::of(rail).lowest()).sum();
@@ -41,11 +43,11 @@ fn judge(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Option<Fi
         LoadOp::Read => "into",
         LoadOp::Write => "out of",
     };
-    let devices: Vec<&str> = rates.iter().map(|(device, _)| *device).collect();
+    let moving = || rates.iter().map(|(rail, _)| *rail);
     let message = format!(
-        "{}: together {} GB/s {where_to} {name}, whose PCIe link ({}) carries {carries:.1} GB/s: it bounds all of \
+        "{}: together {} GB/s of payload {where_to} {name}, whose PCIe link ({}) carries {carries:.1} GB/s: it bounds all of \
          them, whatever each wire could do ({could:.1} GB/s)",
-        list(devices.iter().copied()),
+        ports(moving(), &topology.rails),
         rate(moved),
         hop.address,
     );
@@ -53,7 +55,7 @@ fn judge(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Option<Fi
         Finding::new(
             "gpu-link-limit",
             Severity::Info,
-            devices.iter().copied().chain([name.as_str()]),
+            devices(moving()).into_iter().chain([name.as_str()]),
             message,
         )
         .with("total_gb_per_s", rounded(moved))
@@ -98,7 +100,7 @@ mod tests {
         assert_eq!(named(&found), ["gpu-link-limit mlx5_0,mlx5_1,gpu0"]);
         assert_eq!(
             found[0].message,
-            "mlx5_0 and mlx5_1: together 49.5 GB/s into gpu0, whose PCIe link (0000:19:00.0) carries 57.6 GB/s: \
+            "mlx5_0 and mlx5_1: together 48.8 GB/s of payload into gpu0, whose PCIe link (0000:19:00.0) carries 57.6 GB/s: \
              it bounds all of them, whatever each wire could do (98.0 GB/s)"
         );
     }

@@ -5,9 +5,9 @@
 //! `bond-leg-imbalance` judges them instead; where the PCIe path explains the rate, nothing is said.
 
 use super::beside::Beside;
-use super::means::{OVER, Over, UnderLoad, held, latest_load, load_direction, under_load};
+use super::means::{OVER, Over, Rate, UnderLoad, held, latest_load, load_direction, under_load};
 use super::spread;
-use super::wording::{list, rate, rounded};
+use super::wording::{called, list, rate, rounded};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings;
 use crate::timeline::Timeline;
@@ -38,12 +38,28 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
             // what the PCIe path carries, or leaves for this rail of what others take too, explains the rate
             let explains = |gb: f64| gb < PCIE_EXPLAINS_BELOW * goodput;
             let path = rail.pcie.as_ref().and_then(ceilings::path_payload_gb_per_s);
-            if path.is_some_and(explains) || beside.share_gb_per_s(id).is_some_and(explains) {
+            if path.is_some_and(explains) || beside.payload_share_gb_per_s(id).is_some_and(explains) {
                 return None;
             }
-            judge(id, (rail, bond, goodput), op, timeline, limits)
+            judge(
+                id,
+                &Bonded { rail, name: called(rail, &topology.rails), bond, goodput },
+                op,
+                timeline,
+                limits,
+            )
         })
         .collect()
+}
+
+/// A rail on a bond that could run at half of what its legs carry.
+struct Bonded<'a> {
+    rail: &'a Rail,
+    /// What a sentence calls it.
+    name: String,
+    bond: &'a Bond,
+    /// Payload that all legs carry, GB/s.
+    goodput: f64,
 }
 
 fn lets_two_legs_carry(bond: &Bond) -> bool {
@@ -55,7 +71,7 @@ fn lets_two_legs_carry(bond: &Bond) -> bool {
 
 fn judge(
     id: RailId,
-    (rail, bond, goodput): (&Rail, &Bond, f64),
+    &Bonded { rail, ref name, bond, goodput }: &Bonded<'_>,
     op: LoadOp,
     timeline: &Timeline,
     limits: &Limits,
@@ -66,27 +82,28 @@ fn judge(
     let mean = |over: Over| {
         let means = UnderLoad::of(timeline.local(), id, over);
         let long_enough = |sum: &crate::timeline::Sum| held(timeline.session(), limits, sum);
-        let sum = if long_enough(&means.load) { means.load } else { means.counted_in(op) };
-        long_enough(&sum).then(|| sum.mean_gb_per_s()).flatten()
+        means.rate(op, long_enough)
     };
-    let is_half = |gb: &f64| (LEAST_SHARE..=MOST_SHARE).contains(&(gb / goodput));
+    // of the same bytes as the rate
+    let together = |rate: &Rate| goodput * rate.bytes.per_payload(rail);
+    let is_half = |rate: &Rate| (LEAST_SHARE..=MOST_SHARE).contains(&(rate.gb_per_s / together(rate)));
     let now = mean(Over::Window);
-    let (gb, over) = match (now.filter(is_half), now) {
-        (Some(gb), _) => (gb, ""),
+    let (seen, over) = match (now.filter(is_half), now) {
+        (Some(seen), _) => (seen, ""),
         (None, now) => (
             mean(Over::Session).filter(is_half)?,
             if now.is_some() { OVER } else { ", over the whole session" },
         ),
     };
+    let (gb, together) = (seen.gb_per_s, together(&seen));
     let processes = timeline.local().processes().unwrap_or_default();
     let queue_pairs = spread::queue_pairs(latest_load(timeline), rail, processes);
     let moves = if op == LoadOp::Read { "reads" } else { "writes" };
     let message = format!(
-        "{} {moves} {} GB/s, {:.0} % of the {goodput:.1} GB/s that {} of {} could carry together (half-rate: \
+        "{name} {moves} {} GB/s, {:.0} % of the {together:.1} GB/s that {} of {} could carry together (half-rate: \
          {:.0} to {:.0} %): one leg may carry everything; their own bytes are not readable{over}",
-        rail.device,
         rate(gb),
-        gb / goodput * 100.0,
+        gb / together * 100.0,
         list(bond.legs.iter().map(|leg| leg.netdev.as_str())),
         bond.netdev,
         LEAST_SHARE * 100.0,
@@ -95,8 +112,8 @@ fn judge(
     Some(
         Finding::new("half-rate", Severity::Warning, [&rail.device], message)
             .with("rate_gb_per_s", rounded(gb))
-            .with("line_gb_per_s", rounded(goodput))
-            .with("share", rounded(gb / goodput))
+            .with("line_gb_per_s", rounded(together))
+            .with("share", rounded(gb / together))
             .with("limit_least_share", LEAST_SHARE)
             .with("limit_most_share", MOST_SHARE)
             .with("direction", if op == LoadOp::Read { "read" } else { "write" })
@@ -146,10 +163,10 @@ mod tests {
         assert_eq!(named(&found), ["half-rate mlx5_bond_3"]);
         assert_eq!(
             found[0].message,
-            "mlx5_bond_3 reads 25.1 GB/s, 51 % of the 49.0 GB/s that eth0 and eth1 of bond1 could carry together \
+            "mlx5_bond_3 reads 25.1 GB/s, 50 % of the 49.7 GB/s that eth0 and eth1 of bond1 could carry together \
              (half-rate: 42 to 54 %): one leg may carry everything; their own bytes are not readable"
         );
-        assert_eq!(found[0].evidence["share"], 0.512);
+        assert_eq!(found[0].evidence["share"], 0.505);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `memlock`, `numa-unknown`, `loopback`: what the host or the peer makes of any measurement.
 
 use super::means::{latest_load, newest_load};
-use super::wording::{list, verb};
+use super::wording::{devices, list, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
 use probes::model::{Load, LoadOrigin, Topology, WorkerPhase};
@@ -82,8 +82,7 @@ fn numa_unknown(topology: &Topology) -> Option<Finding> {
     if topology.numa.len() < 2 {
         return None;
     }
-    let unknown: Vec<&str> =
-        topology.rails.iter().filter(|r| r.numa_node.is_none()).map(|r| r.device.as_str()).collect();
+    let unknown = devices(topology.rails.iter().filter(|rail| rail.numa_node.is_none()));
     if unknown.is_empty() {
         return None;
     }

@@ -49,7 +49,7 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
         let Some(gb) = gb else { continue };
         let Some(raw) = ceilings::line_raw_gb_per_s(&rail) else { continue };
         if gb > ABOVE * raw {
-            found.extend(above(&rail, gb, raw).map(|found| found.of_port(&rail, &topology.rails)));
+            found.extend(above((&rail, &called(&rail, &topology.rails)), gb, raw));
         } else if let Some((gb, line)) = of_the_wire(timeline, limits, id, &rail, gb)
             && gb >= limits.line_share * line
             && !has_a_leg_down(&rail)
@@ -92,12 +92,11 @@ fn of_the_wire(
     ours.filter(is_full).or(all)
 }
 
-fn above(rail: &Rail, gb: f64, raw: f64) -> Option<Finding> {
+fn above((rail, name): (&Rail, &str), gb: f64, raw: f64) -> Option<Finding> {
     let pcie = ceilings::path_raw_gb_per_s(rail.pcie.as_ref()?)?;
     let message = format!(
-        "{}: {} GB/s, more than the {raw:.1} GB/s of its wire and less than the {pcie:.1} GB/s of its PCIe path: \
+        "{name}: {} GB/s, more than the {raw:.1} GB/s of its wire and less than the {pcie:.1} GB/s of its PCIe path: \
          some of it did not leave this host",
-        rail.device,
         rate(gb),
     );
     Some(

@@ -13,7 +13,7 @@ pub struct Limits {
     pub imbalance_share: f64,
     /// `bond-leg-imbalance`: share of the bond's bytes on one leg.
     pub leg_share: f64,
-    /// Leg shares are judged when at least this share of the line moves.
+    /// Legs, and rails beside each other, are judged when at least this share of the line, or of what the rail could do, moves.
     pub moving_share: f64,
     /// `cross-numa`: share of a process's large mappings on far nodes.
     pub far_memory_share: f64,

@@ -3,7 +3,7 @@
 use super::growth::Growth;
 use super::infiniband;
 use super::means::Over;
-use super::wording::list;
+use super::wording::{called, list};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::{HostTimeline, Timeline};
 use probes::model::{LinkLayer, Rail, RailId, Topology};
@@ -17,7 +17,7 @@ fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
     for (id, surveyed) in topology.rails_with_id() {
         let rail = local.last_seen(id, surveyed);
         found.extend(down(&rail));
-        found.extend(flap(id, &rail, local).map(|found| found.of_port(&rail, &topology.rails)));
+        found.extend(flap(id, (&rail, &called(&rail, &topology.rails)), local));
         found.extend(width(&rail));
     }
     found
@@ -57,7 +57,7 @@ fn looks_for_a_link(phys_state: &str) -> bool {
 const DOWNS: [&str; 3] = ["port/link_downed", "hw/link_downed", "eth/link_down_events_phy"];
 
 /// A link that went down in the session and is up at its end, by the states seen or by growth of a counter.
-fn flap(id: RailId, rail: &Rail, local: &HostTimeline) -> Option<Finding> {
+fn flap(id: RailId, (rail, name): (&Rail, &str), local: &HostTimeline) -> Option<Finding> {
     let leg_down = rail.bond.iter().flat_map(|bond| &bond.legs).any(|leg| leg.link_up == Some(false));
     if !rail.is_active() || leg_down {
         return None;
@@ -95,7 +95,7 @@ fn flap(id: RailId, rail: &Rail, local: &HostTimeline) -> Option<Finding> {
             "flap",
             Severity::Warning,
             [&rail.device],
-            format!("{}: the link{bond} went down and came back {word} in this session: {}", rail.device, list(evidence)),
+            format!("{name}: the link{bond} went down and came back {word} in this session: {}", list(evidence)),
         )
         .with("times", times)
         .with("at_s", at_s)

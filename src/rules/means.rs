@@ -1,6 +1,7 @@
 //! What rate rules judge: means over the last minute, or over the session where that shows too little.
 
 use super::Limits;
+use crate::ceilings::Bytes;
 use crate::timeline::{HostTimeline, Interval, LegSums, Quality, RailSums, Sum, Timeline};
 use probes::model::{Frame, Load, LoadOp, RailId, Session};
 use std::collections::BTreeSet;
@@ -48,6 +49,22 @@ impl UnderLoad {
     pub(super) fn counted_in(&self, op: LoadOp) -> Sum {
         in_direction(&self.counted, op)
     }
+
+    /// The mean that can be judged: payload where the load is ours, else what the NIC counted.
+    pub(super) fn rate(&self, op: LoadOp, long_enough: impl Fn(&Sum) -> bool) -> Option<Rate> {
+        let sums = [(self.load, Bytes::Payload), (self.counted_in(op), Bytes::Counted)];
+        let (sum, bytes) = sums.into_iter().find(|(sum, _)| long_enough(sum))?;
+        Some(Rate { gb_per_s: sum.mean_gb_per_s()?, bytes })
+    }
+}
+
+/// A mean rate under load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Rate {
+    /// GB/s of these bytes.
+    pub gb_per_s: f64,
+    /// Which bytes it counts, and a ceiling beside it must.
+    pub bytes: Bytes,
 }
 
 /// Sums over intervals of the last minute.
@@ -98,21 +115,18 @@ pub(super) fn held(session: &Session, limits: &Limits, sum: &Sum) -> bool {
     sum.count > 0 && (long_enough || (session.is_stepped() && sum.count >= STEPPED_INTERVALS))
 }
 
-/// Mean rate of a rail under load in the load's direction, GB/s: payload where the load is ours, else what the
+/// Mean rate of a rail under load in the load's direction: payload where the load is ours, else what the
 /// NIC counted; over the last minute, or over the session where that shows too little. `None` where neither
 /// was long enough to judge.
-pub(super) fn under_load(id: RailId, timeline: &Timeline, limits: &Limits, op: LoadOp) -> Option<f64> {
-    [Over::Window, Over::Session].into_iter().find_map(|over| {
-        let means = UnderLoad::of(timeline.local(), id, over);
-        let long_enough = |sum: &Sum| held(timeline.session(), limits, sum);
-        let sums = [means.load, means.counted_in(op)];
-        sums.iter().find(|sum| long_enough(sum)).and_then(Sum::mean_gb_per_s)
-    })
+pub(super) fn under_load(id: RailId, timeline: &Timeline, limits: &Limits, op: LoadOp) -> Option<Rate> {
+    let long_enough = |sum: &Sum| held(timeline.session(), limits, sum);
+    let mut overs = [Over::Window, Over::Session].into_iter();
+    overs.find_map(|over| UnderLoad::of(timeline.local(), id, over).rate(op, long_enough))
 }
 
 /// The same under this load alone, where the last minute had others too, which asked for other sizes or queue pairs: a mean
 /// over a ladder of loads is no level of any of them. `None` of a load that is held back: its rates are what was asked for.
-pub(super) fn under_this_load(id: RailId, timeline: &Timeline, limits: &Limits, load: &Load) -> Option<f64> {
+pub(super) fn under_this_load(id: RailId, timeline: &Timeline, limits: &Limits, load: &Load) -> Option<Rate> {
     if load.is_held_back() {
         return None;
     }
@@ -127,10 +141,7 @@ pub(super) fn under_this_load(id: RailId, timeline: &Timeline, limits: &Limits, 
         .map(|frame| frame.at_ns)
         .collect();
     let sums = InWindow::of(local, id, |interval| of_this.contains(&interval.to_ns)).under_load;
-    [sums.load, sums.counted_in(load.op)]
-        .iter()
-        .find(|sum| held(timeline.session(), limits, sum))
-        .and_then(Sum::mean_gb_per_s)
+    sums.rate(load.op, |sum| held(timeline.session(), limits, sum))
 }
 
 /// Whether two loads want as much of their rails.

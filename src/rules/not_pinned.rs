@@ -7,7 +7,7 @@
 
 use super::cross_numa::users::{self, User};
 use super::means::latest_load;
-use super::wording::{list, nodes, verb};
+use super::wording::{devices, list, nodes, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
 use probes::model::{CpuSet, Process, ProcessSource, Topology};
@@ -52,7 +52,7 @@ fn judge(topology: &Topology, user: &User) -> Option<Finding> {
     if !user.bound.is_empty() && user.bound.iter().all(|threads| stays(&threads.cpus)) {
         return None;
     }
-    let devices: Vec<&str> = rails().map(|rail| rail.device.as_str()).collect();
+    let devices = devices(rails());
     let near: Vec<u32> = near.into_iter().collect();
     let message = format!(
         "{} uses {} on {}, and may run on {far_nodes} as well: nothing keeps it near {}",

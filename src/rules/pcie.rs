@@ -4,7 +4,7 @@
 //! a bad riser, a firmware setting); at that, but below the card's own best, the slot is the limit and
 //! nothing is broken. Where either end's best is unknown nothing is said.
 
-use super::wording::{list, rounded};
+use super::wording::{devices, list, rounded};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings;
 use crate::timeline::Timeline;
@@ -93,7 +93,7 @@ fn name_of(hop: &Hop, own: bool) -> String {
 impl Link<'_> {
     fn finding(&self, code: &'static str) -> Finding {
         let hop = self.hop;
-        let devices: Vec<&str> = self.rails.iter().map(|rail| rail.device.as_str()).collect();
+        let devices = devices(self.rails.iter().copied());
         let names = list(devices.iter().copied());
         let runs = shape(hop.current_gt_per_s, hop.current_width);
         let above = hop.upstream.as_deref().unwrap_or("the root complex");

@@ -9,7 +9,7 @@
 
 use super::beside::Beside;
 use super::means::{latest_load, under_this_load};
-use super::wording::{devices, list, rate, rounded, verb};
+use super::wording::{called, devices, list, rate, rounded, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
 use probes::model::{LoadOp, Rail, Topology};
@@ -101,7 +101,7 @@ fn strict_ordering(topology: &Topology, timeline: &Timeline, limits: &Limits) ->
         let message = format!(
             "{}: relaxed ordering is off, {off}, and what it reads arrives with {} of {ceiling:.1} GB/s (limit \
              {:.0} %): strictly ordered writes to memory can be the reason",
-            rail.device,
+            called(rail, &topology.rails),
             rate(gb),
             limits.far_below_share * 100.0,
         );

@@ -1,13 +1,15 @@
 //! `rail-imbalance`: under load, a rail is far below the median of the others that could do as much.
 //!
 //! What a rail could do is its lowest ceiling, or its fair share (max–min) of what it shares with other rails that move
-//! something: an uplink that two rails fill between them leaves each half, and that is no imbalance.
+//! something: an uplink that two rails fill between them leaves each half, and that is no imbalance. Where the others move
+//! less than 5 % of what they could (of their READ window too), nothing is compared: a trickle is as unlike as its few
+//! requests, and says nothing of a rail. `unstable` and `bond-leg-imbalance` leave the same alone.
 
 use super::beside::Beside;
-use super::means::{OVER, Over, UnderLoad, held, load_direction};
-use super::wording::{rate, rates_of, rounded, verb};
+use super::means::{OVER, Over, Rate, UnderLoad, held, load_direction};
+use super::wording::{called, rate, rates_of, rounded, verb};
 use super::{Finding, Limits, Rule, Severity};
-use crate::ceilings::Ceilings;
+use crate::ceilings::Bytes;
 use crate::timeline::{Sum, Timeline};
 use probes::model::{LoadOp, RailId, Topology};
 use serde_json::{Map, Value};
@@ -24,6 +26,8 @@ struct Loaded {
     gb_per_s: f64,
     /// What it could do beside the others that move something, GB/s.
     bound_gb_per_s: f64,
+    /// The least that is no trickle, GB/s.
+    moving_gb_per_s: f64,
     /// Whether a PCIe link or a port that it shares with them bounds it, and not its own parts.
     shares: bool,
 }
@@ -66,12 +70,14 @@ fn loaded(topology: &Topology, timeline: &Timeline, limits: &Limits, op: LoadOp,
     let long_enough = |sum: &Sum| held(timeline.session(), limits, sum);
     let ours = means.iter().any(|(_, m)| long_enough(&m.load));
     let rate = |means: &UnderLoad| {
-        let sum = if ours { means.load } else { means.counted_in(op) };
-        long_enough(&sum).then(|| sum.mean_gb_per_s()).flatten()
+        let (sum, bytes) =
+            if ours { (means.load, Bytes::Payload) } else { (means.counted_in(op), Bytes::Counted) };
+        let gb_per_s = Some(sum).filter(long_enough)?.mean_gb_per_s()?;
+        Some(Rate { gb_per_s, bytes })
     };
     let beside = Beside::of(topology, timeline, |id| rate(&means[id.0].1));
     let bound = |id: RailId| {
-        let own = Ceilings::of(beside.rail(id)).lowest()?;
+        let own = beside.own_gb_per_s(id)?;
         let share = beside.share_gb_per_s(id).filter(|share| *share < own * (1.0 - SAME_CEILING));
         Some((share.unwrap_or(own), share.is_some()))
     };
@@ -79,7 +85,12 @@ fn loaded(topology: &Topology, timeline: &Timeline, limits: &Limits, op: LoadOp,
         .iter()
         .filter_map(|(id, _)| {
             let (bound_gb_per_s, shares) = bound(*id)?;
-            Some(Loaded { id: *id, gb_per_s: beside.rate_gb_per_s(*id)?, bound_gb_per_s, shares })
+            let gb_per_s = beside.rate_gb_per_s(*id)?;
+            let could = beside
+                .could_gb_per_s(*id, timeline)
+                .map_or(bound_gb_per_s, |could| could.min(bound_gb_per_s));
+            let moving_gb_per_s = limits.moving_share * could;
+            Some(Loaded { id: *id, gb_per_s, bound_gb_per_s, moving_gb_per_s, shares })
         })
         .collect()
 }
@@ -108,17 +119,19 @@ fn judge(topology: &Topology, group: &[Loaded], limits: &Limits, op: LoadOp) -> 
     let limit = limits.imbalance_share;
     let is_slow = |rail: &&Loaded| {
         let has_its_share = rail.shares && rail.gb_per_s >= limit * rail.bound_gb_per_s;
-        !has_its_share && others(rail.id).is_some_and(|median| rail.gb_per_s < limit * median)
+        let is_below = |median: f64| median >= rail.moving_gb_per_s && rail.gb_per_s < limit * median;
+        !has_its_share && others(rail.id).is_some_and(is_below)
     };
     let slow: Vec<&Loaded> = group.iter().filter(is_slow).collect();
     let slowest = slow.iter().min_by(|a, b| a.gb_per_s.total_cmp(&b.gb_per_s))?;
     let median = others(slowest.id)?;
-    let name = |id: RailId| topology.rails[id.0].device.as_str();
+    let device = |id: RailId| topology.rails[id.0].device.as_str();
+    let name = |id: RailId| called(&topology.rails[id.0], &topology.rails);
     let moves = match op {
         LoadOp::Read => verb(slow.len(), "reads", "read"),
         LoadOp::Write => verb(slow.len(), "writes", "write"),
     };
-    let rates: Vec<(&str, f64)> = slow.iter().map(|rail| (name(rail.id), rail.gb_per_s)).collect();
+    let rates: Vec<(String, f64)> = slow.iter().map(|rail| (name(rail.id), rail.gb_per_s)).collect();
     let count = group.len() - 1;
     let message = format!(
         "{}; the {} that could do as much {} {} GB/s, so {} at {:.2} of it (limit {limit:.2})",
@@ -130,14 +143,15 @@ fn judge(topology: &Topology, group: &[Loaded], limits: &Limits, op: LoadOp) -> 
         slowest.gb_per_s / median,
     );
     let by_rail: Map<String, Value> =
-        group.iter().map(|rail| (name(rail.id).to_owned(), rounded(rail.gb_per_s).into())).collect();
+        group.iter().map(|rail| (name(rail.id), rounded(rail.gb_per_s).into())).collect();
     Some(
-        Finding::new("rail-imbalance", Severity::Warning, slow.iter().map(|rail| name(rail.id)), message)
+        Finding::new("rail-imbalance", Severity::Warning, slow.iter().map(|rail| device(rail.id)), message)
             .with("slowest_gb_per_s", rounded(slowest.gb_per_s))
             .with("median_gb_per_s", rounded(median))
             .with("share_of_median", rounded(slowest.gb_per_s / median))
             .with("limit_share_of_median", limit)
             .with("could_gb_per_s", rounded(slowest.bound_gb_per_s))
+            .with("moving_limit_gb_per_s", rounded(slowest.moving_gb_per_s))
             .with("rates_gb_per_s", by_rail)
             .with("direction", if op == LoadOp::Read { "read" } else { "write" })
             .advise(
@@ -213,6 +227,14 @@ mod tests {
         assert_eq!(named(&findings(&[49.0, 49.0, 42.0])), Vec::<String>::new());
         assert_eq!(named(&findings(&[0.0, 0.0, 0.0])), Vec::<String>::new());
         assert_eq!(named(&findings(&[24.5])), Vec::<String>::new());
+    }
+
+    #[test]
+    fn rails_that_hardly_move_are_not_compared_and_one_that_stands_still_beside_others_is() {
+        assert_eq!(named(&findings(&[9e-6, 9e-6, 3e-6])), Vec::<String>::new(), "3 kB/s beside 9");
+        assert_eq!(named(&findings(&[2.4, 2.4, 0.8])), Vec::<String>::new(), "below 5 % of 49.7 GB/s");
+        assert_eq!(named(&findings(&[2.6, 2.6, 0.8])), ["rail-imbalance mlx5_2"]);
+        assert_eq!(named(&findings(&[49.0, 49.0, 0.0])), ["rail-imbalance mlx5_2"]);
     }
 
     /// Four rails, the last two below one uplink that carries 57.6 GB/s of payload.

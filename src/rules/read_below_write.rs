@@ -3,11 +3,13 @@
 //! Fires when in the last minute a READ load brought less than 0.6 of what a WRITE load took away over the same
 //! rail, each seen long enough, and the path MTU is below 4096. The responder cuts a READ's answer into packets
 //! of the path MTU (IBTA 1.4, 9.7.5.1) and has to fetch each from memory, so many small packets cost it more than
-//! they cost the sender of a WRITE.
+//! they cost the sender of a WRITE. A WRITE below 5 % of what the rail could do is a trickle and no measure of READ, nor is
+//! one where it is not known what the rail could do; `unstable` leaves the same alone.
 
 use super::means::{InWindow, held};
 use super::wording::{called, rate, rounded};
 use super::{Finding, Limits, Rule, Severity};
+use crate::ceilings::{Bytes, Ceilings};
 use crate::timeline::{HostTimeline, Sum, Timeline};
 use probes::model::{LoadOp, Rail, RailId, Topology};
 
@@ -29,7 +31,8 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
         .filter_map(|(id, rail)| {
             let mtu = rail.path_mtu.filter(|mtu| *mtu < LARGE_MTU)?;
             let (read, write) = (mean(id, LoadOp::Read)?, mean(id, LoadOp::Write)?);
-            (write > 0.0 && read < SHARE * write)
+            let moving = Ceilings::of(rail).of_bytes(Bytes::Counted, rail).lowest()? * limits.moving_share;
+            (write >= moving && read < SHARE * write)
                 .then(|| finding((rail, &called(rail, &topology.rails)), mtu, read, write))
         })
         .collect()
@@ -69,20 +72,25 @@ mod tests {
 
     /// Four seconds of READ at this rate, then four of WRITE at that.
     fn codes(path_mtu: u32, read_gb_per_s: u64, write_gb_per_s: u64) -> Vec<String> {
+        moving(path_mtu, read_gb_per_s * 1_000_000_000, write_gb_per_s * 1_000_000_000)
+    }
+
+    /// The same in bytes a second.
+    fn moving(path_mtu: u32, read: u64, write: u64) -> Vec<String> {
         let topology = two_sockets(vec![Rail { path_mtu: Some(path_mtu), ..rail("mlx5_0") }]);
         let mut timeline = Timeline::new(Arc::new(session(topology.clone())));
         for seq in 0..=8_u64 {
             let op = if seq <= 4 { LoadOp::Read } else { LoadOp::Write };
-            let read = RailFrame {
-                rx_bytes: Some(seq.min(4) * read_gb_per_s * 1_000_000_000),
-                tx_bytes: Some(seq.saturating_sub(4) * write_gb_per_s * 1_000_000_000),
+            let moved = RailFrame {
+                rx_bytes: Some(seq.min(4) * read),
+                tx_bytes: Some(seq.saturating_sub(4) * write),
                 ..RailFrame::default()
             };
             let load = Some(Arc::new(described(op)));
             timeline.push(Frame {
                 seq,
                 at_ns: seq * 1_000_000_000,
-                rails: vec![read],
+                rails: vec![moved],
                 load,
                 ..Frame::default()
             });
@@ -93,6 +101,14 @@ mod tests {
     #[test]
     fn a_slow_read_at_a_small_mtu_is_named() {
         assert_eq!(codes(1024, 12, 40), ["read-below-write mlx5_0"]);
+    }
+
+    #[test]
+    fn a_trickle_of_both_says_nothing_of_the_rail() {
+        assert_eq!(moving(1024, 3_000, 9_000), Vec::<String>::new());
+        // 5 % of 48.9 GB/s as counted at this MTU
+        assert_eq!(moving(1024, 1_000_000_000, 2_400_000_000), Vec::<String>::new());
+        assert_eq!(moving(1024, 1_000_000_000, 2_500_000_000), ["read-below-write mlx5_0"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! refutes that round trip, and is left out. Source: IBTA 1.4, 9.4.4 (a queue pair keeps no more READs on the wire than both ends agreed to).
 
 use super::means::{latest_load, under_load};
-use super::wording::{list, rate, rounded, verb};
+use super::wording::{called, list, rate, rounded, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
 use probes::model::{Load, LoadOp, Topology};
@@ -23,6 +23,8 @@ const REFUTED: f64 = 1.1;
 /// A rail at its window.
 struct AtWindow<'a> {
     device: &'a str,
+    /// What a sentence calls it.
+    name: String,
     gb_per_s: f64,
     window_gb_per_s: f64,
     round_trip_ns: u64,
@@ -42,10 +44,13 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
             let window = ceilings.read_window?;
             let others = [ceilings.line.or(ceilings.line_raw), ceilings.pcie];
             let is_lowest = others.into_iter().flatten().all(|other| window < other);
-            let gb = under_load(id, timeline, limits, load.op)?;
+            let rate = under_load(id, timeline, limits, load.op)?;
+            // which bytes it counts does not matter to what is lowest
+            let (gb, window) = (rate.gb_per_s, window * rate.bytes.per_payload(rail));
             let is_at_window = (SHARE * window..REFUTED * window).contains(&gb);
             (is_lowest && is_at_window).then(|| AtWindow {
                 device: &rail.device,
+                name: called(rail, &topology.rails),
                 gb_per_s: gb,
                 window_gb_per_s: window,
                 round_trip_ns: host.round_trip_ns(id).unwrap_or(0),
@@ -60,10 +65,10 @@ fn finding(load: &Load, full: &[AtWindow<'_>]) -> Option<Finding> {
     let slowest = full
         .iter()
         .min_by(|a, b| (a.gb_per_s / a.window_gb_per_s).total_cmp(&(b.gb_per_s / b.window_gb_per_s)))?;
-    let names: Vec<&str> = full.iter().map(|rail| rail.device).collect();
+    let devices = full.iter().map(|rail| rail.device);
     let message = format!(
         "{}: the READs outstanding are the limit: {} of {} GB/s that {} of {} bytes bring at a round trip of {:.1} us",
-        list(names.iter().copied()),
+        list(full.iter().map(|rail| rail.name.as_str())),
         rate(slowest.gb_per_s),
         rate(slowest.window_gb_per_s),
         outstanding(load),
@@ -71,9 +76,9 @@ fn finding(load: &Load, full: &[AtWindow<'_>]) -> Option<Finding> {
         slowest.round_trip_ns as f64 / 1e3,
     );
     let rates: Map<String, Value> =
-        full.iter().map(|rail| (rail.device.to_owned(), rounded(rail.gb_per_s).into())).collect();
+        full.iter().map(|rail| (rail.name.clone(), rounded(rail.gb_per_s).into())).collect();
     Some(
-        Finding::new("read-window", Severity::Info, names, message)
+        Finding::new("read-window", Severity::Info, devices, message)
             .with("rates_gb_per_s", rates)
             .with("read_window_gb_per_s", rounded(slowest.window_gb_per_s))
             .with("round_trip_us", rounded(slowest.round_trip_ns as f64 / 1e3))
@@ -174,6 +179,7 @@ mod tests {
         let at = |queue| {
             let full = super::AtWindow {
                 device: "mlx5_0",
+                name: "mlx5_0".into(),
                 gb_per_s: 6.4,
                 window_gb_per_s: 6.5,
                 round_trip_ns: 10_000,

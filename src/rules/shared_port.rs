@@ -6,7 +6,7 @@
 //! Source: NVIDIA, "Socket Direct" adapters' user manual; `sys_image_guid` of
 //! Documentation/ABI/stable/sysfs-class-infiniband.
 
-use super::wording::list;
+use super::wording::{devices, list, ports};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings;
 use crate::timeline::Timeline;
@@ -17,21 +17,20 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const RULE: Rule = Rule { codes: &["shared-port"], check };
 
 fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
-    let mut ports: BTreeMap<(&str, &str, u32), Vec<&Rail>> = BTreeMap::new();
+    let mut seen: BTreeMap<(&str, &str, u32), Vec<&Rail>> = BTreeMap::new();
     for (id, rail) in topology.rails_with_id() {
         let up = timeline.local().last_state(id, rail) == Some("ACTIVE");
         let Some((_, function)) = place(rail).filter(|_| up && rail.is_vf != Some(true)) else { continue };
         if let Some(card) = rail.system_image_guid.as_deref() {
-            ports.entry((card, function, rail.port)).or_default().push(rail);
+            seen.entry((card, function, rail.port)).or_default().push(rail);
         }
     }
-    ports
-        .into_iter()
+    seen.into_iter()
         .filter(|(_, rails)| {
             rails.iter().filter_map(|rail| place(rail)).map(|(slot, _)| slot).collect::<BTreeSet<_>>().len()
                 > 1
         })
-        .map(|((card, _, _), rails)| finding(card, &rails))
+        .map(|((card, _, _), rails)| finding(card, &rails, &topology.rails))
         .collect()
 }
 
@@ -40,19 +39,18 @@ fn place(rail: &Rail) -> Option<(&str, &str)> {
     rail.pcie.as_ref()?.address.rsplit_once('.')
 }
 
-fn finding(card: &str, rails: &[&Rail]) -> Finding {
-    let devices: Vec<&str> = rails.iter().map(|rail| rail.device.as_str()).collect();
+fn finding(card: &str, rails: &[&Rail], all: &[Rail]) -> Finding {
     let addresses: Vec<&str> =
         rails.iter().filter_map(|rail| rail.pcie.as_ref()).map(|path| path.address.as_str()).collect();
     let line = rails.iter().filter_map(|rail| ceilings::line_raw_gb_per_s(rail)).reduce(f64::max);
     let most = line.map_or(String::new(), |gb| format!(", {gb:.1} GB/s raw together and not each"));
     let message = format!(
         "{} are one physical port seen through {} functions ({}){most}",
-        list(devices.iter().copied()),
-        devices.len(),
+        ports(rails.iter().copied(), all),
+        rails.len(),
         list(addresses.iter().copied()),
     );
-    Finding::new("shared-port", Severity::Info, devices, message)
+    Finding::new("shared-port", Severity::Info, devices(rails.iter().copied()), message)
         .with("system_image_guid", card)
         .with("functions", addresses)
         .with("line_raw_gb_per_s", line)

@@ -3,10 +3,10 @@
 //! Ranks and jobs are those that the launcher wrote into the environment of processes with queue pairs. Silent
 //! where every rail that is ACTIVE is in use by the job: then there are more ranks than rails, and sharing is meant.
 
-use super::wording::list;
+use super::wording::{devices, list};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
-use probes::model::{ProcessSource, Topology};
+use probes::model::{ProcessSource, Rail, RailId, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The rule of this file.
@@ -19,11 +19,8 @@ fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
             jobs.entry(&rank.job).or_default().entry(&process.device).or_default().insert(rank.rank);
         }
     }
-    let active: Vec<&str> = topology
-        .rails_with_id()
-        .filter(|(id, rail)| timeline.local().last_seen(*id, rail).is_active())
-        .map(|(_, rail)| rail.device.as_str())
-        .collect();
+    let is_active = |(id, rail): &(RailId, &Rail)| timeline.local().last_seen(*id, rail).is_active();
+    let active = devices(topology.rails_with_id().filter(is_active).map(|(_, rail)| rail));
     jobs.values().flat_map(|ranks_by_device| judge(&active, ranks_by_device)).collect()
 }
 

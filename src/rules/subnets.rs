@@ -4,10 +4,10 @@
 //! one of them: connections meant for one rail arrive on another, or not at all. Link-local networks are left
 //! out. Source: Documentation/networking/ip-sysctl.rst, `arp_ignore`, `arp_announce`, `rp_filter`.
 
-use super::wording::list;
+use super::wording::{devices, list, ports};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
-use probes::model::{LinkLayer, Subnet, Topology};
+use probes::model::{LinkLayer, RailId, Subnet, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The rule of this file.
@@ -15,47 +15,45 @@ pub(super) const RULE: Rule = Rule { codes: &["same-subnet"], check };
 
 fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
     // network → netdevs in it → rails on each
-    let mut networks: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
+    let mut networks: BTreeMap<&str, BTreeMap<&str, Vec<RailId>>> = BTreeMap::new();
     for (id, rail) in topology.rails_with_id() {
         let up = timeline.local().last_state(id, rail) == Some("ACTIVE");
         if up && rail.link_layer == Some(LinkLayer::Ethernet) {
             for Subnet { netdev, network } in &rail.subnets {
-                networks.entry(network).or_default().entry(netdev).or_default().push(&rail.device);
+                networks.entry(network).or_default().entry(netdev).or_default().push(id);
             }
         }
     }
     // rails that meet in several networks are said once
     let mut groups: BTreeMap<Meeting<'_>, Vec<&str>> = BTreeMap::new();
     for (network, netdevs) in &networks {
-        let devices: BTreeSet<&str> = netdevs.values().flatten().copied().collect();
-        if netdevs.len() > 1 && devices.len() > 1 {
-            let in_order = topology.rails.iter().map(|rail| rail.device.as_str());
-            let mut devices: Vec<&str> = in_order.filter(|device| devices.contains(device)).collect();
-            devices.dedup();
-            let meeting = Meeting { devices, netdevs: netdevs.keys().copied().collect() };
+        let rails: BTreeSet<RailId> = netdevs.values().flatten().copied().collect();
+        if netdevs.len() > 1 && rails.len() > 1 {
+            let meeting = Meeting { rails, netdevs: netdevs.keys().copied().collect() };
             groups.entry(meeting).or_default().push(network);
         }
     }
-    groups.into_iter().map(|(meeting, networks)| finding(&meeting, &networks)).collect()
+    groups.into_iter().map(|(meeting, networks)| finding(topology, &meeting, &networks)).collect()
 }
 
 /// Rails that meet in a network, and over which netdevs.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Meeting<'a> {
-    devices: Vec<&'a str>,
+    rails: BTreeSet<RailId>,
     netdevs: Vec<&'a str>,
 }
 
-fn finding(meeting: &Meeting<'_>, networks: &[&str]) -> Finding {
-    let Meeting { devices, netdevs } = meeting;
+fn finding(topology: &Topology, meeting: &Meeting<'_>, networks: &[&str]) -> Finding {
+    let Meeting { rails, netdevs } = meeting;
+    let rails = || rails.iter().map(|id| &topology.rails[id.0]);
     let message = format!(
         "{} are on {} netdevs ({}) in one subnet, {}: the kernel may answer and send for one rail over another",
-        list(devices.iter().copied()),
+        ports(rails(), &topology.rails),
         netdevs.len(),
         list(netdevs.iter().copied()),
         list(networks.iter().copied()),
     );
-    Finding::new("same-subnet", Severity::Warning, devices.iter().copied(), message)
+    Finding::new("same-subnet", Severity::Warning, devices(rails()), message)
         .with("subnets", networks.to_vec())
         .with("netdevs", netdevs.clone())
         .advise(

@@ -7,7 +7,7 @@
 //! are left alone.
 
 use super::means::latest_load;
-use super::wording::{list, rate, rounded};
+use super::wording::{called, list, rate, rounded};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings::Ceilings;
 use crate::timeline::{Interval, Quality, Sum, Timeline};
@@ -25,6 +25,8 @@ const GATHER_NS: u64 = 950_000_000;
 /// A rail's rate and how it swings.
 struct Swing<'a> {
     device: &'a str,
+    /// What a sentence calls it.
+    name: String,
     sum: Sum,
     low: f64,
     high: f64,
@@ -39,7 +41,7 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
         .filter(|(_, rail)| load.drives(&rail.device) && !rail.is_software())
         .filter_map(|(id, rail)| {
             let moving = Ceilings::of(rail).lowest()? * limits.moving_share;
-            let swing = Swing::of(id, rail, load, &steady, gather_ns)?;
+            let swing = Swing::of(id, (rail, called(rail, &topology.rails)), load, &steady, gather_ns)?;
             let swings = swing.sum.variation().is_some_and(|variation| variation > limits.variation);
             (swings && swing.sum.mean_gb_per_s() >= Some(moving)).then_some(swing)
         })
@@ -61,8 +63,15 @@ fn steady<'a>(timeline: &'a Timeline, load: &Load) -> Vec<&'a Interval> {
 }
 
 impl<'a> Swing<'a> {
-    fn of(id: RailId, rail: &'a Rail, load: &Load, steady: &[&Interval], gather_ns: u64) -> Option<Self> {
-        let mut swing = Self { device: &rail.device, sum: Sum::default(), low: f64::INFINITY, high: 0.0 };
+    fn of(
+        id: RailId,
+        (rail, name): (&'a Rail, String),
+        load: &Load,
+        steady: &[&Interval],
+        gather_ns: u64,
+    ) -> Option<Self> {
+        let device = &rail.device;
+        let mut swing = Self { device, name, sum: Sum::default(), low: f64::INFINITY, high: 0.0 };
         let (mut bytes, mut ns) = (0.0, 0);
         for interval in steady {
             let Some(rates) = interval.rails.get(id.0) else { continue };
@@ -94,7 +103,7 @@ fn finding(swings: &[Swing<'_>], limits: &Limits) -> Option<Finding> {
         let mean = swing.sum.mean_gb_per_s().unwrap_or_default();
         format!(
             "{} swings between {} and {} GB/s (mean {}, variation {:.2})",
-            swing.device,
+            swing.name,
             rate(swing.low),
             rate(swing.high),
             rate(mean),
@@ -111,7 +120,7 @@ fn finding(swings: &[Swing<'_>], limits: &Limits) -> Option<Finding> {
                 "variation": swing.sum.variation().map(rounded),
                 "intervals": swing.sum.count,
             });
-            (swing.device.to_owned(), numbers)
+            (swing.name.clone(), numbers)
         })
         .collect();
     let message = format!("{each}, under one steady load (limit of the variation {:.2})", limits.variation);

@@ -12,19 +12,26 @@ pub(super) fn list(words: impl IntoIterator<Item = impl Into<String>>) -> String
     }
 }
 
-/// Device names in order, each once: a device with two ports is two rails.
-pub(super) fn devices<'a>(rails: impl IntoIterator<Item = &'a Rail>) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
-    for rail in rails {
-        if !names.contains(&rail.device.as_str()) {
-            names.push(&rail.device);
+/// Words in the order in which they first come, each once.
+pub(super) fn each_once<T: PartialEq>(words: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut once = Vec::new();
+    for word in words {
+        if !once.contains(&word) {
+            once.push(word);
         }
     }
-    names
+    once
 }
 
-/// `mlx5_0`; where the device has several ports among all rails, with its port: `mlx4_0 port 2`.
-pub(super) fn called(rail: &Rail, all: &[Rail]) -> String {
+/// Device names in order, each once, for what concerns the whole card (its link, node, firmware, users): a device with two
+/// ports is two rails.
+pub(super) fn devices<'a>(rails: impl IntoIterator<Item = &'a Rail>) -> Vec<&'a str> {
+    each_once(rails.into_iter().map(|rail| rail.device.as_str()))
+}
+
+/// What a sentence calls a rail, for what concerns its port (rate, counters, addresses, legs): `mlx5_0`; where the device
+/// has several ports among all rails, with its port: `mlx4_0 port 2`.
+pub(crate) fn called(rail: &Rail, all: &[Rail]) -> String {
     let several = all.iter().filter(|other| other.device == rail.device).count() > 1;
     if several { format!("{} port {}", rail.device, rail.port) } else { rail.device.clone() }
 }
@@ -56,8 +63,8 @@ pub(crate) fn rate(gb_per_s: f64) -> String {
 }
 
 /// `mlx5_0 reads 24.5 GB/s`; several: `mlx5_0 and mlx5_1 read 24.4 to 24.6 GB/s each, 49.0 together`.
-pub(super) fn rates_of(rates: &[(&str, f64)], moves: &str) -> String {
-    let names = list(rates.iter().map(|(device, _)| *device));
+pub(super) fn rates_of(rates: &[(impl AsRef<str>, f64)], moves: &str) -> String {
+    let names = list(rates.iter().map(|(name, _)| name.as_ref()));
     let each = span(rates.iter().map(|(_, gb)| *gb));
     if rates.len() == 1 {
         return format!("{names} {moves} {each} GB/s");

@@ -1,7 +1,7 @@
 //! How long a full bar is, and how large the rates of a screen are.
 
 use super::figure::{self, Kind};
-use crate::ceilings::{Bound, Ceilings};
+use crate::ceilings::{Bound, Bytes, Ceilings};
 use crate::timeline::Timeline;
 use probes::model::Rail;
 
@@ -26,7 +26,8 @@ pub fn of_bar(ceilings: &Ceilings, seen: f64) -> f64 {
 /// The bounds as what the figure counts is bounded by them: payload, or bytes of the NIC with their headers.
 #[must_use]
 pub fn bounds(payload: Ceilings, rail: &Rail, kind: Option<Kind>) -> Ceilings {
-    if kind.is_some_and(|kind| !kind.is_payload()) { payload.as_counted(rail) } else { payload }
+    let counted = kind.is_some_and(|kind| !kind.is_payload());
+    payload.of_bytes(if counted { Bytes::Counted } else { Bytes::Payload }, rail)
 }
 
 /// The word of a bound by PCIe.

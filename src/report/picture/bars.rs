@@ -1,6 +1,7 @@
 //! A bar for each rail on one scale, with a mark for every limit that is known.
 
 use super::{Area, BLACK, Drawn, Figure, GREY, MARGIN, WIDTH, placed, write};
+use crate::ceilings::Bytes;
 use crate::report::text::{table, wrap::clip};
 use crate::report::{RailRow, Report};
 use crate::rules::Severity;
@@ -25,12 +26,8 @@ pub(super) fn height(report: &Report) -> i32 {
     LEGEND + ROW * i32::try_from(report.rails.len()).unwrap_or(0) + ROW / 2
 }
 
-/// A kind of limit, how its mark is drawn, and what it is called.
-const LIMITS: [(Limit, &str); 3] = [
-    (Limit::Line, "wire, headers taken off"),
-    (Limit::Pcie, "PCIe, headers taken off"),
-    (Limit::Window, "READs outstanding over a round trip"),
-];
+/// The kinds of limit.
+const LIMITS: [Limit; 3] = [Limit::Line, Limit::Pcie, Limit::Window];
 
 #[derive(Clone, Copy)]
 enum Limit {
@@ -40,8 +37,20 @@ enum Limit {
 }
 
 impl Limit {
-    fn of(self, rail: &RailRow) -> Option<f64> {
-        let ceilings = &rail.ceilings_gb_per_s;
+    /// What it is called, by the bytes it bounds.
+    fn name(self, bytes: Bytes) -> &'static str {
+        match (self, bytes) {
+            (Self::Line, Bytes::Payload) => "wire, headers taken off",
+            (Self::Line, Bytes::Counted) => "wire, as NICs count it",
+            (Self::Pcie, Bytes::Payload) => "PCIe, headers taken off",
+            (Self::Pcie, Bytes::Counted) => "PCIe, as NICs count it",
+            (Self::Window, _) => "READs outstanding over a round trip",
+        }
+    }
+
+    /// Its bound on these bytes of the rail, GB/s.
+    fn of(self, rail: &RailRow, bytes: Bytes) -> Option<f64> {
+        let ceilings = rail.ceilings_gb_per_s.of_bytes(bytes);
         match self {
             Self::Line => ceilings.line.or(ceilings.line_raw),
             Self::Pcie => ceilings.pcie,
@@ -68,8 +77,9 @@ impl Limit {
 
 /// Draws all of it below `top`.
 pub(super) fn draw(area: &Area, report: &Report, figure: Figure, top: i32) -> Drawn {
+    let bytes = figure.bytes();
     let highest = |rail: &RailRow| {
-        let limits = LIMITS.iter().filter_map(|(limit, _)| limit.of(rail));
+        let limits = LIMITS.iter().filter_map(|limit| limit.of(rail, bytes));
         let lowest = limits.clone().reduce(f64::min);
         // a limit far above the lowest would only make the bars short
         let near = limits.filter(|limit| lowest.is_some_and(|lowest| *limit <= 2.0 * lowest));
@@ -77,7 +87,7 @@ pub(super) fn draw(area: &Area, report: &Report, figure: Figure, top: i32) -> Dr
     };
     let scale = report.rails.iter().map(highest).fold(0.0, f64::max) * 1.02;
     let scale = if scale > 0.0 { scale } else { 1.0 };
-    legend(area, report, top)?;
+    legend(area, report, bytes, top)?;
     for (at, rail) in report.rails.iter().enumerate() {
         let middle = top + LEGEND + ROW * i32::try_from(at).unwrap_or(0) + ROW / 2;
         row(area, report, rail, figure, (scale, middle))?;
@@ -91,7 +101,9 @@ fn row(area: &Area, report: &Report, rail: &RailRow, figure: Figure, (scale, mid
     let node = rail.numa_node.map_or("?".to_owned(), |node| node.to_string());
     let name = format!("{}  node {node}", clip(&table::name(rail), 18));
     placed(area, &name, (FROM - 8, middle), (13, BLACK), HPos::Right, VPos::Center)?;
-    if let Some((lowest, _)) = rail.ceilings_gb_per_s.lowest() {
+    let bytes = figure.bytes();
+    let lowest = rail.ceilings_gb_per_s.lowest_of(bytes).map(|(lowest, _)| lowest);
+    if let Some(lowest) = lowest {
         area.draw(&Rectangle::new([(FROM, upper), (x(lowest), lower)], ROOM.filled()))?;
     }
     let mut codes: Vec<&str> = report
@@ -107,15 +119,15 @@ fn row(area: &Area, report: &Report, rail: &RailRow, figure: Figure, (scale, mid
         let colour = if codes.is_empty() { FINE } else { SUSPECT };
         area.draw(&Rectangle::new([(FROM, upper), (x(rate), lower)], colour.filled()))?;
     }
-    for (limit, _) in LIMITS {
-        if let Some(bound) = limit.of(rail).filter(|bound| *bound <= scale) {
+    for limit in LIMITS {
+        if let Some(bound) = limit.of(rail, bytes).filter(|bound| *bound <= scale) {
             limit.draw(area, x(bound), middle)?;
         }
     }
-    let figures = match (rate, rail.ceilings_gb_per_s.lowest()) {
+    let figures = match (rate, lowest) {
         (None, _) => "no data".to_owned(),
         (Some(rate), None) => format!("{} GB/s", table::short(rate)),
-        (Some(rate), Some((bound, _))) => {
+        (Some(rate), Some(bound)) => {
             format!("{} of {} GB/s", table::short(rate), table::short(bound))
         }
     };
@@ -129,13 +141,14 @@ fn row(area: &Area, report: &Report, rail: &RailRow, figure: Figure, (scale, mid
 }
 
 /// What the marks mean, those that some rail has.
-fn legend(area: &Area, report: &Report, top: i32) -> Drawn {
+fn legend(area: &Area, report: &Report, bytes: Bytes, top: i32) -> Drawn {
     let mut x = FROM;
     let middle = top + LEGEND / 2 - 2;
-    for (limit, name) in LIMITS {
-        if report.rails.iter().all(|rail| limit.of(rail).is_none()) {
+    for limit in LIMITS {
+        if report.rails.iter().all(|rail| limit.of(rail, bytes).is_none()) {
             continue;
         }
+        let name = limit.name(bytes);
         limit.draw(area, x + 2, middle)?;
         placed(area, name, (x + 10, middle), (12, BLACK), HPos::Left, VPos::Center)?;
         x += 34 + 7 * i32::try_from(name.len()).unwrap_or(0);

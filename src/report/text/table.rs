@@ -1,8 +1,8 @@
 //! The table of the rails.
 
-use super::super::{Bytes, LegRow, RailRow, Report};
+use super::super::{LegRow, RailRow, Report};
 use super::wrap::{Wrapped, clip};
-use crate::ceilings::Bound;
+use crate::ceilings::{Bound, Bytes};
 use crate::settings::Size;
 use probes::model::WorkerPhase;
 use std::fmt::{self, Formatter};
@@ -67,6 +67,9 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
             writeln!(f, "{}", line.trim_end())?;
         }
     }
+    if let Some(other_bytes) = other_bytes(host) {
+        write!(f, "{}", Wrapped { lead: "", text: &other_bytes })?;
+    }
     changed(f, host)?;
     shared(f, host)?;
     let total = &host.total;
@@ -98,7 +101,7 @@ fn changed(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
     let changed = host.rails.iter().filter(|rail| mean_ceiling(rail).is_some());
     let changed: Vec<String> = changed
         .map(|rail| {
-            let now = rail.ceilings_gb_per_s.lowest_of(bytes_of(host));
+            let now = rail.ceilings_gb_per_s.lowest_of(bytes_of_rail(rail, host));
             let now = now.filter(|_| not_active(rail).is_none());
             format!("{} {}", name(rail), now.map_or("none".to_owned(), |(gb_per_s, _)| short(gb_per_s)))
         })
@@ -120,7 +123,7 @@ const MUCH: f64 = 0.98;
 fn shared(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
     let shares = host.rails.iter().filter_map(|rail| {
         let share = rail.ceilings_gb_per_s.together?;
-        let (alone, _) = rail.ceilings_gb_per_s.lowest()?;
+        let (alone, _) = rail.ceilings_gb_per_s.lowest_of(Bytes::Payload)?;
         (share < MUCH * alone).then(|| format!("{} {}", name(rail), short(share)))
     });
     let shares: Vec<_> = shares.collect();
@@ -191,6 +194,23 @@ fn bytes_of(host: &Report) -> Bytes {
     if with_load || !host.has_rates() { Bytes::Payload } else { Bytes::Counted }
 }
 
+/// Those of one rail: a rail beside the load moves what its port counts only.
+fn bytes_of_rail(rail: &RailRow, host: &Report) -> Bytes {
+    rail.held_against.map_or(bytes_of(host), |held| held.bytes)
+}
+
+/// Behind the share of a rail whose bytes are not those of the column.
+const OTHER_BYTES: &str = "*";
+
+/// What the mark behind a share means; `None` where no rail has it.
+pub(in crate::report) fn other_bytes(host: &Report) -> Option<String> {
+    let others = host.rails.iter().filter(|rail| share(rail, host).ends_with(OTHER_BYTES)).count();
+    let (it, its) = if others == 1 { ("it", "its NIC counts") } else { ("they", "their NICs count") };
+    (others > 0).then(|| {
+        format!("{OTHER_BYTES} no payload of the load: what {its}, of the most that {it} could count")
+    })
+}
+
 /// What the column of the ceilings, and of the shares of them, is called.
 pub(in crate::report) fn ceiling_heading(host: &Report) -> &'static str {
     match bytes_of(host) {
@@ -230,7 +250,7 @@ pub(in crate::report) fn ceiling(rail: &RailRow, host: &Report) -> String {
     if let Some(state) = not_active(rail) {
         return state;
     }
-    match rail.ceilings_gb_per_s.lowest_of(bytes_of(host)) {
+    match rail.ceilings_gb_per_s.lowest_of(bytes_of_rail(rail, host)) {
         // a PCIe path is no ceiling to go by where the wire may be narrower
         Some((_, "pcie")) | None if !line_is_known(rail) => "line unknown".to_owned(),
         Some((bound, name)) => format!("{} {name}", short(bound)),
@@ -254,15 +274,56 @@ pub(in crate::report) fn share(rail: &RailRow, host: &Report) -> String {
     let told = rail
         .held_against
         .filter(|held| line_is_known(rail) || held.by == Bound::ReadWindow || held.limit_changed);
-    told.map_or(String::new(), |held| format!("{:.0}", held.share * 100.0))
+    told.map_or(String::new(), |held| {
+        let mark = if held.bytes == bytes_of(host) { "" } else { OTHER_BYTES };
+        format!("{:.0}{mark}", held.share * 100.0)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use crate::report::build;
     use crate::rules::Limits;
-    use crate::rules::testing::{Traffic, rail, timeline, two_sockets};
-    use probes::model::Rail;
+    use crate::rules::testing::{Traffic, rail, session, timeline, two_sockets};
+    use crate::timeline::Timeline;
+    use probes::model::{Frame, Load, Rail, RailFrame, RailId, Worker, WorkerFrame, WorkerPhase};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_rail_beside_the_load_is_held_against_what_its_port_counts_and_says_so() {
+        let topology = two_sockets(["mlx5_0", "mlx5_1"].map(rail).into());
+        let mut timeline = Timeline::new(Arc::new(session(topology)));
+        let workers = vec![Worker { device: "mlx5_0".into(), ..Worker::default() }];
+        let devices = vec!["mlx5_0".to_owned()];
+        let load = Arc::new(Load { size_bytes: Some(1 << 20), devices, workers, ..Load::default() });
+        for seq in 0..5_u64 {
+            let moved =
+                |bytes| RailFrame { rx_bytes: Some(bytes), tx_bytes: Some(0), ..RailFrame::default() };
+            let worker = WorkerFrame {
+                rail: Some(RailId(0)),
+                phase: WorkerPhase::Measuring,
+                bytes: seq * 24_500_000_000,
+                ..WorkerFrame::default()
+            };
+            timeline.push(Frame {
+                seq,
+                at_ns: seq * 1_000_000_000,
+                rails: vec![moved(seq * 24_850_000_000), moved(seq * 24_850_000_000)],
+                load: Some(load.clone()),
+                workers: vec![worker],
+                ..Frame::default()
+            });
+        }
+        let text = build(&timeline, &Limits::default(), &[]).to_string();
+        for line in [
+            "rail   node state   rx GB/s  tx GB/s  load 1M  ceiling, payload %",
+            "mlx5_0    0 ACTIVE    24.85     0.00    24.50  49.02 line      50",
+            "mlx5_1    0 ACTIVE    24.85     0.00  no data  49.71 line     50*",
+            "* no payload of the load: what its NIC counts, of the most that it could count",
+        ] {
+            assert!(text.lines().any(|printed| printed == line), "{line}\n{text}");
+        }
+    }
 
     #[test]
     fn a_port_that_is_down_or_whose_line_is_not_known_has_no_pcie_path_for_a_ceiling() {

@@ -49,7 +49,7 @@ fn of_mode(mode: &str, bonds: &[&Bonded], load: Option<&Load>) -> Option<Finding
     let devices: Vec<&str> = bonds.iter().flat_map(|bonded| bonded.devices()).collect();
     let message = format!(
         "{}: LAG mode {mode}: {how}; what one queue pair sends stays on one leg{most}",
-        list(devices.iter().copied()),
+        list(bonds.iter().flat_map(|bonded| &bonded.called)),
     );
     let netdevs: Vec<&str> = bonds.iter().map(|bonded| bonded.bond.netdev.as_str()).collect();
     Some(

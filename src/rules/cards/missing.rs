@@ -1,7 +1,7 @@
 //! `rail-missing`: one rail fewer than siblings, the node's pattern or its GPUs speak for.
 
 use super::{is_second_port, lost, slot, slot_of};
-use crate::rules::wording::{list, nodes, verb};
+use crate::rules::wording::{devices, list, nodes, verb};
 use crate::rules::{Finding, Severity};
 use probes::model::{LostCard, Rail, Topology};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,15 +18,10 @@ pub(super) fn siblings(topology: &Topology) -> Vec<Finding> {
     };
     let mut found = Vec::new();
     for card in lost(topology).filter(|card| !card.netdevs.is_empty() && card.driver.is_some()) {
-        let siblings: Vec<&str> = topology
-            .rails
-            .iter()
-            .filter(|rail| rail.is_vf != Some(true))
-            .filter(|rail| {
-                slot_of(rail) == Some(slot(&card.address)) || card.id.is_some() && model(rail) == card.id
-            })
-            .map(|rail| rail.device.as_str())
-            .collect();
+        let physical = topology.rails.iter().filter(|rail| rail.is_vf != Some(true));
+        let siblings = devices(physical.filter(|rail| {
+            slot_of(rail) == Some(slot(&card.address)) || card.id.is_some() && model(rail) == card.id
+        }));
         if siblings.is_empty() {
             continue;
         }

@@ -1,6 +1,6 @@
 //! What mends a `cross-numa`: the command to paste, or why none does.
 
-use super::super::wording::{list, nodes};
+use super::super::wording::{devices, list, nodes};
 use super::{Case, LEAST_BYTES, Memory};
 use std::collections::BTreeSet;
 
@@ -75,6 +75,6 @@ fn cpus_of_node(case: &Case<'_>) -> Option<String> {
 fn near_rails(case: &Case<'_>, lead: &str) -> Option<String> {
     let there = case.far_nodes();
     let near = case.topology.rails.iter().filter(|r| r.numa_node.is_some_and(|n| there.contains(&n)));
-    let names: Vec<&str> = near.map(|r| r.device.as_str()).collect();
+    let names = devices(near);
     (!names.is_empty()).then(|| format!("{lead}{}", list(names)))
 }

@@ -2,7 +2,7 @@
 
 use super::{distance, same_socket};
 use crate::rules::cross_numa::users::User;
-use crate::rules::wording::{list, nodes};
+use crate::rules::wording::{devices, list, nodes};
 use crate::rules::{Finding, Severity};
 use probes::model::{BoundThreads, CpuSet, Topology};
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ pub(super) fn far(topology: &Topology, user: &User) -> Option<Finding> {
     let is_mild = same_socket(topology, &far_nodes, node);
     let severity = if is_mild { Severity::Info } else { Severity::Warning };
     let far_away = distance(topology, &far_nodes, node);
-    let devices: Vec<&str> = rails().map(|rail| rail.device.as_str()).collect();
+    let devices = devices(rails());
     let each = list(far.iter().map(|threads| in_words(topology, threads)));
     let near: Vec<u32> = near.into_iter().collect();
     let message = format!(

@@ -10,7 +10,8 @@ pub(super) const CODES: &[Explanation] = &[
         fires: "A rail / median of the other rails that could do the same (within 2 %) is below {imbalance-share}, over at \
                 least {hold-s} while watching. What a rail could do is its lowest ceiling, or its fair share of a PCIe link \
                 or port that it shares with rails that move something too.",
-        silent: "Without a load, for rails whose ceiling is not known, and for one that has its fair share of what it shares.",
+        silent: "Without a load, for rails whose ceiling is not known, for one that has its fair share of what it shares, and while \
+                 the others move less than {moving-share} of what they could.",
         mend: "See what else is found on the rail (legs, PCIe, placement); load it alone: `railscope load PEER --rails DEVICE`.",
         source: "arithmetic",
     },
@@ -91,7 +92,7 @@ pub(super) const CODES: &[Explanation] = &[
         severity: "warning",
         means: "READ is far slower than WRITE on the same rail, at a small path MTU, which is one thing that may cost READ more.",
         fires: "READ / WRITE on one rail, both seen in the last minute, is below 0.6, and the path MTU is below 4096.",
-        silent: "Where only one of them was seen.",
+        silent: "Where only one of them was seen, or WRITE is below {moving-share} of what the rail could do.",
         mend: "First READ depth and queue pairs (`read-depth`, `read-window`), relaxed ordering here, MaxReadReq at the peer; then the path MTU: `ip link set NETDEV mtu 4200` at both ends and the switch.",
         source: "IBTA 1.4, 9.7.5.1",
     },

@@ -42,7 +42,7 @@ fn rails_that_stop_alike_are_told_once_with_their_sum() {
     assert_eq!(named(&found), ["slow-unexplained mlx5_0,mlx5_1,mlx5_2,mlx5_3"]);
     assert_eq!(
         found[0].message,
-        "mlx5_0, mlx5_1, mlx5_2 and mlx5_3 do 24.4 to 24.6 GB/s each, 98.0 together, of 49.0 GB/s each could: below 70 % \
+        "mlx5_0, mlx5_1, mlx5_2 and mlx5_3 do 24.4 to 24.6 GB/s each, 98.0 together, of 49.7 GB/s each could: below 70 % \
          of what they could do under load, and nothing that was found here explains it; that they stop alike speaks for one \
          limit outside this host that they share, such as a switch's uplink or the peer"
     );
@@ -128,7 +128,7 @@ fn few_reads_on_the_wire_are_told_where_the_device_s_maximum_is_not_known() {
     let shallow = said(load.clone());
     assert_eq!(
         shallow.message,
-        "mlx5_0 does 21.0 of 49.0 GB/s: below 70 % of what it could do under load, and nothing that was found here proves \
+        "mlx5_0 does 21.0 of 49.7 GB/s: below 70 % of what it could do under load, and nothing that was found here proves \
          why; what is known: READ depth 1, and not what the device can do: 8 queue pairs keep 1 READ of 1M each on the \
          wire, which are 21.0 GB/s at a round trip of 399 us (none was measured)"
     );

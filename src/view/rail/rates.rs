@@ -33,7 +33,6 @@ pub fn draw(app: &App, id: RailId, area: Rect, frame: &mut Frame) {
         _ => [Kind::Rx, Kind::Tx],
     };
     let seen = kinds.iter().filter_map(|kind| figure::peak(host, id, *kind)).fold(0.0, f64::max);
-    let scale = scale::of_bar(&ceilings, seen);
     let badges = badges::of(id, &topology.rails[id.0], host.latest(), app.findings());
     let worst = badges.iter().map(|badge| badge.severity).max();
     let style = match worst {
@@ -41,15 +40,18 @@ pub fn draw(app: &App, id: RailId, area: Rect, frame: &mut Frame) {
         _ => theme.good(),
     };
     let (wire, pcie) = (theme.pick("│", "|"), theme.pick("┊", ":"));
-    let mark = |limit: Option<f64>, sign: &str| {
-        let at = limit.filter(|_| scale > 0.0)? / scale;
-        Some(Mark { at, symbol: sign.chars().next()?, style: theme.mark() })
-    };
-    let marks: Vec<_> =
-        [mark(ceilings.line, wire), mark(ceilings.pcie, pcie)].into_iter().flatten().collect();
     let trend_cells = (area.width / 3).min(60);
     for (y, kind) in (area.y..area.bottom()).zip(kinds) {
         let row = Rect { y, height: 1, ..area };
+        // payload and counted bytes have limits of their own
+        let bounds = scale::bounds(payload, &topology.rails[id.0], Some(kind));
+        let scale = scale::of_bar(&bounds, seen);
+        let mark = |limit: Option<f64>, sign: &str| {
+            let at = limit.filter(|_| scale > 0.0)? / scale;
+            Some(Mark { at, symbol: sign.chars().next()?, style: theme.mark() })
+        };
+        let marks: Vec<_> =
+            [mark(bounds.line, wire), mark(bounds.pcie, pcie)].into_iter().flatten().collect();
         let past = past::of(app, id, kind, usize::from(trend_cells));
         let rate = figure::rate(host, id, kind)
             .or_else(|| figure.rate().filter(|now| now.0 == kind).map(|now| now.1));
@@ -59,8 +61,7 @@ pub fn draw(app: &App, id: RailId, area: Rect, frame: &mut Frame) {
             _ => String::new(),
         };
         let text = rate.map(|rate| {
-            let of = scale::bounds(payload, &topology.rails[id.0], Some(kind)).lowest();
-            let of = of.map(|lowest| percent(rate / lowest)).unwrap_or_default();
+            let of = bounds.lowest().map(|lowest| percent(rate / lowest)).unwrap_or_default();
             let most = past.peak_gb_per_s.map(|peak| app.rates().text(peak)).unwrap_or_default();
             format!("{:>7} {of:>4} peak {most:>6}", app.rates().text(rate))
         });

@@ -1,7 +1,7 @@
 //! Bars, trends and lists for a screen full of rails.
 //!
 //! A widget here takes plain values (cells, labels, styles, shares) and paints them into a buffer.
-//! It knows no NIC, no unit and no rule; what a value means is decided by the program's views.
+//! It knows no NIC, no rule, and units only to keep them beside their figures; what a value means is decided by the program's views.
 //!
 //! | widget | paints |
 //! |---|---|
@@ -37,7 +37,7 @@ pub use panel::Edge;
 pub use plain_text::PlainText;
 pub use rail_bar::{Mark, RailBar};
 pub use scrubber::{Level, ScrubCell, Scrubber, Tick};
-pub use shorten::shorten;
+pub use shorten::{clip_start, shorten};
 pub use svg::{Rgb, Svg};
 pub use symbols::Symbols;
 pub use tree::branches;

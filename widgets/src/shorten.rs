@@ -33,6 +33,16 @@ pub fn shorten(name: &str, among: &[&str], cells: usize, symbols: Symbols) -> St
     cut(name, head)
 }
 
+/// The end of the text in so many cells, behind a sign where it was cut: of a path, the end says most.
+#[must_use]
+pub fn clip_start(text: &str, cells: usize, symbols: Symbols) -> String {
+    if width(text) <= cells {
+        return text.to_owned();
+    }
+    let sign = symbols.cut();
+    cells.checked_sub(width(sign)).map_or_else(String::new, |room| format!("{sign}{}", end(text, room)))
+}
+
 /// The longest start of the text within so many cells.
 fn start(text: &str, cells: usize) -> &str {
     let mut used = 0;

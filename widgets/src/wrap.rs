@@ -39,6 +39,8 @@ pub fn padded_left(text: &str, cells: usize, symbols: Symbols) -> String {
 }
 
 /// The text in lines of at most so many cells, broken at blanks, and within a word only where it alone is longer.
+///
+/// A figure and its unit stay on one line.
 #[must_use]
 pub fn wrap(text: &str, cells: usize) -> Vec<String> {
     let mut lines = Vec::new();
@@ -46,7 +48,7 @@ pub fn wrap(text: &str, cells: usize) -> Vec<String> {
         return lines;
     }
     let mut line = String::new();
-    for word in text.split_whitespace() {
+    for word in &words(text) {
         let gap = usize::from(!line.is_empty());
         if width(&line) + gap + width(word) <= cells {
             line.extend(std::iter::repeat_n(' ', gap));
@@ -56,14 +58,14 @@ pub fn wrap(text: &str, cells: usize) -> Vec<String> {
         if !line.is_empty() {
             lines.push(std::mem::take(&mut line));
         }
-        let mut rest = word;
+        let mut rest = word.as_str();
         while width(rest) > cells {
             let (head, tail) = split(rest, cells);
             if head.is_empty() {
                 break; // one character wider than the line: nothing can be done
             }
-            lines.push(head.to_owned());
-            rest = tail;
+            lines.push(head.trim_end().to_owned());
+            rest = tail.trim_start();
         }
         rest.clone_into(&mut line);
     }
@@ -71,6 +73,38 @@ pub fn wrap(text: &str, cells: usize) -> Vec<String> {
         lines.push(line);
     }
     lines
+}
+
+/// Words between blanks; a figure and the unit after it are one.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match words.last_mut().filter(|last| is_figure(last) && is_unit(word)) {
+            Some(figure) => {
+                figure.push(' ');
+                figure.push_str(word);
+            }
+            None => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
+/// Whether it is a figure, which may stand behind a sign or a parenthesis: `(48.2`, `+3`.
+fn is_figure(word: &str) -> bool {
+    let figure = word.trim_start_matches(['(', '+', '-', '<', '>', '~', '`', '±']);
+    figure.ends_with(|c: char| c.is_ascii_digit()) && figure.parse::<f64>().is_ok()
+}
+
+/// Units that stand behind a blank.
+const UNITS: [&str; 24] = [
+    "%", "GB/s", "Gb/s", "GiB/s", "MB/s", "B", "bytes", "KB", "MB", "GB", "KiB", "MiB", "GiB", "TiB", "GT/s",
+    "s", "ms", "µs", "us", "ns", "min", "h", "GHz", "Mpps",
+];
+
+/// Whether it is a unit, which a sentence may go on after.
+fn is_unit(word: &str) -> bool {
+    UNITS.contains(&word.trim_end_matches([',', '.', ';', ':', ')', '`']))
 }
 
 /// The longest start of `text` within so many cells, and what is left.
@@ -99,6 +133,19 @@ mod tests {
     #[test]
     fn only_a_word_longer_than_the_line_is_broken() {
         assert_eq!(wrap("see 0000:41:00.0 there", 6), ["see", "0000:4", "1:00.0", "there"]);
+    }
+
+    #[test]
+    fn a_figure_and_its_unit_stay_on_one_line() {
+        let text = "receives 24.5 of 24.5 GB/s, 100 % (limit 80 %) in 3 ways";
+        for cells in 10..60 {
+            let lines = wrap(text, cells);
+            assert_eq!(lines.join(" "), text);
+            for whole in ["24.5 GB/s,", "100 %", "80 %)"] {
+                assert!(lines.iter().any(|line| line.contains(whole)), "{cells}: {lines:?}");
+            }
+        }
+        assert_eq!(wrap("100 % of", 3), ["100", "%", "of"], "where there is no room for both");
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod keys;
 mod listing;
 mod moving;
 mod msg;
+mod opened;
 mod picker;
 mod places;
 mod pointing;
@@ -90,13 +91,15 @@ pub struct App {
     /// What the last key has to say.
     notice: Option<String>,
     findings: Vec<Finding>,
+    /// For each of them the place of the first that says the same of another rail.
+    kinds: Vec<usize>,
     /// Whether `findings` are those of what is shown.
     judged: Judged,
     selection: Selection,
     listing: Listing,
     view: View,
-    /// Where a rail was opened from, which the key of back goes to.
-    opened_from: Option<View>,
+    /// What the rail in sight was opened from, which the key of back goes to.
+    opened: Option<opened::Opened>,
     /// The table of a diagnosis, while its view is shown.
     diagnosed: Option<Table>,
     /// What that is of: the time shown, and how many frames of planned loads there were.
@@ -143,11 +146,12 @@ impl App {
             prompt: None,
             notice: None,
             findings: Vec::new(),
+            kinds: Vec::new(),
             judged: Judged::Never,
             selection: Selection::default(),
             listing: Listing::default(),
             view: how_view,
-            opened_from: None,
+            opened: None,
             diagnosed: None,
             diagnosed_of: None,
             lines: [0; View::ALL.len()],
@@ -282,7 +286,7 @@ impl App {
             Action::Go(view) => self.go(view),
             Action::NextView => self.go(self.view.next()),
             Action::PreviousView => self.go(self.view.previous()),
-            Action::Open => self.open(),
+            Action::Open => return self.open(),
             Action::Copy => return self.copy(),
             Action::Columns => return self.open_picker(),
             Action::ZoomIn => return self.zoom_to(self.zoom.unwrap_or_default().narrower()),

@@ -46,7 +46,7 @@ pub use probe_text::{ProbeText, WideProbeText};
 pub use rails::{BondRow, LegRow, PcieRow, RailRow};
 pub use total::Totals;
 
-pub(crate) use text::{word as severity_word, wrap};
+pub(crate) use text::{alike, word as severity_word, wrap};
 
 use crate::ceilings::together_gb_per_s;
 use crate::experiments::Diagnosis;

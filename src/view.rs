@@ -121,6 +121,12 @@ pub fn command_beside(app: &App) -> Option<Beside> {
     beside::of(&advice)
 }
 
+/// The device of the selected row of the placement; `None` where nobody uses a rail.
+#[must_use]
+pub fn device_beside(app: &App) -> Option<String> {
+    placement::device(app)
+}
+
 /// What stands where, from the top.
 struct Parts {
     head: Rect,
@@ -143,6 +149,8 @@ fn parts(app: &App, area: Rect) -> Parts {
     Parts { head, tabs, body, length, foot }
 }
 
+#[cfg(test)]
+mod stage;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What is found on what is shown, and what is known of the whole session.
 
 use super::{App, JUDGE_EVERY_NS};
+use crate::report::alike;
 use crate::rules::Finding;
 use crate::view as screen;
 use std::sync::Arc;
@@ -77,6 +78,7 @@ impl App {
     pub(super) fn replace_findings(&mut self, findings: Vec<Finding>) {
         let selected = self.selected_finding().cloned();
         let is_chosen = self.selection.finding.is_some();
+        self.kinds = alike::kinds_in(&findings, self.shown());
         self.findings = findings;
         if is_chosen {
             self.select_finding_like(selected.as_ref());

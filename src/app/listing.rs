@@ -2,6 +2,7 @@
 
 use super::filter::Filter;
 use super::{App, Command};
+use crate::report::alike::{self, Told};
 use crate::rules::Finding;
 use crate::view::{self as screen, Group, Heading};
 use probes::model::RailId;
@@ -100,9 +101,20 @@ impl App {
     /// The findings that are listed, worst first.
     #[must_use]
     pub fn listed_findings(&self) -> Vec<&Finding> {
+        self.listed_with_kinds().map(|(finding, _)| finding).collect()
+    }
+
+    /// The findings that are listed, those that say the same of several rails told once.
+    #[must_use]
+    pub(crate) fn told_findings(&self) -> Vec<Told<'_>> {
+        alike::once(self.listed_with_kinds())
+    }
+
+    fn listed_with_kinds(&self) -> impl Iterator<Item = (&Finding, usize)> {
         let topology = self.shown().topology();
-        let takes = |finding: &&Finding| self.listing.filter.takes_finding(finding, topology);
-        self.findings.iter().filter(takes).collect()
+        let takes = |finding: &Finding| self.listing.filter.takes_finding(finding, topology);
+        let all = self.findings.iter().zip(self.kinds.iter().copied());
+        all.filter(move |(finding, _)| takes(finding))
     }
 
     /// Whether a user of this rail is listed: for its name, or for the rail's.
@@ -185,20 +197,28 @@ impl App {
         self.select_finding_like(finding.as_ref());
     }
 
-    fn position_of(&self, rail: RailId) -> Option<usize> {
+    pub(super) fn position_of(&self, rail: RailId) -> Option<usize> {
         self.groups().into_iter().flat_map(|group| group.rails).position(|id| id == rail)
     }
 
     pub(super) fn selected_finding(&self) -> Option<&Finding> {
-        self.listed_findings().get(self.selection.finding?).copied()
+        self.told_findings().get(self.selection.finding?).map(|told| told.first)
     }
 
     /// Selects the finding that says the same as this one, or, where there is none any more, the last.
     pub(super) fn select_finding_like(&mut self, old: Option<&Finding>) {
-        let same = |new: &&Finding| old.is_some_and(|old| new.code == old.code && new.devices == old.devices);
-        let listed = self.listed_findings();
-        let last = listed.len().checked_sub(1);
-        self.selection.finding = old.and_then(|_| listed.iter().position(same).or(last));
+        // among those that are told once, another may have come to be the first
+        let is_about = |new: &Told, old: &Finding| new.devices().eq(old.devices.iter().map(String::as_str));
+        let is_with =
+            |new: &Told, old: &Finding| old.devices.iter().all(|device| new.devices().any(|of| of == device));
+        let told = self.told_findings();
+        let place = |old: &Finding| {
+            let like = |is: &dyn Fn(&Told, &Finding) -> bool| {
+                told.iter().position(|new| new.first.code == old.code && is(new, old))
+            };
+            like(&is_about).or_else(|| like(&is_with)).or(told.len().checked_sub(1))
+        };
+        self.selection.finding = old.and_then(place);
     }
 }
 

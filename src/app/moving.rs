@@ -1,7 +1,7 @@
 //! Going from view to view, and moving in them.
 
 use super::popups::Popup;
-use super::{Action, App, Command, Focus, Mode, Taken, View, Zoom, picker, selection};
+use super::{Action, App, Command, Mode, Taken, View, Zoom, picker, selection};
 use crate::view::{self as screen, Seen};
 
 impl App {
@@ -11,7 +11,7 @@ impl App {
     }
 
     pub(super) fn go(&mut self, view: View) {
-        self.opened_from = None;
+        self.opened = None;
         self.view = view;
     }
 
@@ -20,8 +20,8 @@ impl App {
         if !self.filter().is_empty() {
             self.set_filter("");
         } else if self.view != View::Home {
-            let from = self.opened_from.take().unwrap_or_default();
-            self.go(from);
+            let from = self.opened.take().map(|opened| opened.from);
+            self.go(from.unwrap_or_default());
         } else if self.how.mode == Mode::Diagnosis && self.how.diagnose.is_some() {
             // to the screen that it was begun from
             return self.diagnose();
@@ -40,34 +40,16 @@ impl App {
         })
     }
 
-    /// Goes to the rail that is selected, or that the selected finding is about.
-    pub(super) fn open(&mut self) {
-        if self.view == View::Home && self.selection.focus == Focus::Findings {
-            let at = self.selection.finding.unwrap_or_default();
-            let device = self.listed_findings().get(at).and_then(|finding| finding.devices.first().cloned());
-            let rails = &self.shown().topology().rails;
-            let mut listed = self.groups().into_iter().flat_map(|group| group.rails);
-            let place = listed.position(|id| Some(&rails[id.0].device) == device.as_ref());
-            self.selection.rail = place.or(self.selection.rail);
-        }
-        let from = self.view;
-        self.go(View::Rail);
-        self.opened_from = Some(from);
-    }
-
     /// Moves in the view as `action` says.
     pub(super) fn move_about(&mut self, action: Action) {
         let rails = self.listed_rails();
         let is_sideways = matches!(action, Action::Rails | Action::Findings);
         match self.view {
-            View::Home => self.selection.act(action, rails, self.listed_findings().len()),
+            View::Home => self.selection.act(action, rails, self.told_findings().len()),
             View::Topology => self.selection.act_on_rails(action, rails),
             View::Rail if is_sideways => {
                 let step = if action == Action::Rails { Action::Up } else { Action::Down };
-                // the first rail is shown before a key chose one
-                self.selection.rail = self.selection.rail.or(Some(0));
-                self.selection.act_on_rails(step, rails);
-                self.lines[self.view.place()] = 0;
+                self.next_rail(step);
             }
             View::Rail | View::Placement | View::Load | View::Experiments => {
                 let line = &mut self.lines[self.view.place()];

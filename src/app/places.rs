@@ -12,7 +12,7 @@ impl Action {
             Self::ZoomIn | Self::ZoomOut | Self::Rails | Self::Findings => {
                 matches!(view, View::Home | View::Rail)
             }
-            Self::Open => matches!(view, View::Home | View::Topology),
+            Self::Open => matches!(view, View::Home | View::Topology | View::Placement),
             Self::HoldLoad | Self::Rate => view == View::Load,
             Self::Filter => !matches!(view, View::Load | View::Experiments),
             _ => true,

@@ -23,7 +23,7 @@ impl App {
             Spot::Heading(by) if by == self.sorted_by() && by != SortBy::Name => return self.sort_reversed(),
             Spot::Heading(by) => return self.sort_by(by),
             Spot::Rail(at) if self.selection.rail == Some(at) && self.selection.focus == Focus::Rails => {
-                self.open();
+                return self.open();
             }
             Spot::Rail(at) => {
                 self.selection.focus = Focus::Rails;

@@ -10,6 +10,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use probes::model::{Frame, Session, Topology};
 use std::sync::Arc;
 
+mod opened;
 mod places;
 
 fn app(mode: Mode) -> App {

@@ -4,7 +4,7 @@ use super::Report;
 use crate::rules::Severity;
 use std::fmt::{self, Display, Formatter, Write};
 
-pub(super) mod alike;
+pub(crate) mod alike;
 pub(super) mod facts;
 mod failures;
 mod pages;
@@ -70,20 +70,19 @@ impl Report {
     }
 
     fn findings(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        for alike::Told { first: finding, others } in alike::told(&self.findings, &self.rails) {
-            let all: Vec<&str> =
-                finding.devices.iter().map(String::as_str).chain(others.iter().copied()).collect();
-            let count = if others.is_empty() { String::new() } else { format!(" ({} rails)", all.len()) };
+        for told in alike::told(&self.findings, &self.rails) {
+            let finding = told.first;
+            let all: Vec<&str> = told.devices().collect();
+            let count = told.count_in_words().map(|count| format!(" {count}")).unwrap_or_default();
             let room = COLUMNS - 30 - count.len();
             let devices = match all.join(",") {
-                long if !others.is_empty() && long.chars().count() > room => format!("{}, ...", all[0]),
+                long if !count.is_empty() && long.chars().count() > room => format!("{}, ...", all[0]),
                 names => names,
             };
             let devices = clip(&devices, room);
             writeln!(f, "\n{:<8} {:<20} {devices}{count}", word(finding.severity), finding.code)?;
             write!(f, "{}", Wrapped { lead: "    ", text: &finding.message })?;
-            if !others.is_empty() {
-                let text = format!("the same of {}, but for figures and netdevs", others.join(", "));
+            if let Some(text) = told.others_in_words() {
                 write!(f, "{}", Wrapped { lead: "    ", text: &text })?;
             }
             if !finding.advice.is_empty() {

@@ -155,6 +155,12 @@ pub fn spans(badges: &[Badge], cells: usize, theme: Theme) -> Vec<Span<'static>>
     spans
 }
 
+/// Cells that all of them take in words.
+#[must_use]
+pub fn cells(badges: &[Badge], theme: Theme) -> usize {
+    spans(badges, usize::MAX, theme).iter().map(|span| widgets::width(&span.content)).sum()
+}
+
 fn style(badge: &Badge, theme: Theme) -> Style {
     theme.severity(badge.severity)
 }

@@ -3,6 +3,7 @@
 use super::Theme;
 use super::segments::{Segment, paint};
 use crate::app::{App, Focus};
+use crate::report::alike::Told;
 use crate::rules::{Finding, Severity};
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -20,16 +21,19 @@ pub const AMPLE_HEIGHT: u16 = 16;
 
 /// The findings that are listed, as the list takes them.
 fn items(app: &App) -> Vec<FindingItem> {
-    app.listed_findings().into_iter().map(|finding| item(finding, app.theme())).collect()
+    app.told_findings().iter().map(|told| item(told, app.theme())).collect()
 }
 
-/// A finding as the list takes it.
-pub fn item(finding: &Finding, theme: Theme) -> FindingItem {
+/// A finding, told once of all rails that it is about, as the list takes it.
+pub fn item(told: &Told, theme: Theme) -> FindingItem {
+    let finding = told.first;
+    let count = told.count_in_words().map(|count| format!(" {count}")).unwrap_or_default();
+    let others = told.others_in_words().map(|others| format!("; {others}")).unwrap_or_default();
     FindingItem {
         severity: word(finding.severity).to_owned(),
         style: theme.severity(finding.severity),
-        code: finding.code.clone().into_owned(),
-        message: theme.text(&finding.message),
+        code: format!("{}{count}", finding.code),
+        message: theme.text(&format!("{}{others}", finding.message)),
         advice: theme.text(&finding.advice),
     }
 }
@@ -88,8 +92,8 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
 
 /// What to do about the finding that is shown in full.
 pub fn advice(app: &App) -> Option<String> {
-    let listed = app.listed_findings();
-    let finding = listed.get(in_full(app).unwrap_or(0))?;
+    let told = app.told_findings();
+    let finding = told.get(in_full(app).unwrap_or(0))?.first;
     (!finding.advice.is_empty()).then(|| finding.advice.clone())
 }
 
@@ -101,7 +105,7 @@ fn in_full(app: &App) -> Option<usize> {
     let of_rail = || {
         let id = app.rail_at(selection.rail?)?;
         let device = &topology.rails[id.0].device;
-        app.listed_findings().iter().position(|finding| finding.devices.contains(device))
+        app.told_findings().iter().position(|told| told.devices().any(|of| of == device))
     };
     match selection.focus {
         Focus::Findings => selection.finding,

@@ -27,6 +27,12 @@ pub fn advice(app: &App) -> Option<String> {
     (!worst.advice.is_empty()).then(|| worst.advice.clone())
 }
 
+/// The rail of the selected row.
+pub fn device(app: &App) -> Option<String> {
+    let rows = rows::rows(app);
+    rows.get(app.line().min(rows.len().saturating_sub(1))).map(|row| row.rail.device.clone())
+}
+
 /// Draws the table and what is to be said of the selected row; tells how many rows there are.
 pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
     let rows = rows::rows(app);

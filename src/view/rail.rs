@@ -61,7 +61,11 @@ fn title(app: &App, rail: &Rail, (position, count): (usize, usize), area: Rect, 
     for (at, text) in facts::heading(rail).into_iter().enumerate() {
         left.push(Segment::new(text, theme.plain(), u8::try_from(at / 2 + 1).unwrap_or(9)));
     }
-    let right = vec![Segment::new(format!("rail {} of {count}", position + 1), theme.dim(), 0)];
+    let mut right = vec![Segment::new(format!("rail {} of {count}", position + 1), theme.dim(), 0)];
+    if let Some((code, among, at)) = app.among().filter(|(_, among, _)| among.len() > 1) {
+        right
+            .insert(0, Segment::new(format!("{} of {} with {code}", at + 1, among.len()), theme.strong(), 1));
+    }
     paint(left, right, Rect { height: area.height.min(1), ..area }, frame.buffer_mut(), theme.symbols);
 }
 

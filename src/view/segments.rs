@@ -20,6 +20,18 @@ impl Segment {
     pub fn new(text: impl Into<String>, style: Style, rank: u8) -> Self {
         Self { text: text.into(), style, rank }
     }
+
+    /// How soon it gives way.
+    #[must_use]
+    pub fn rank(&self) -> u8 {
+        self.rank
+    }
+
+    /// Cells it takes.
+    #[must_use]
+    pub fn cells(&self) -> usize {
+        width(&self.text)
+    }
 }
 
 /// Cells between pieces.

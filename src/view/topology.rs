@@ -1,8 +1,10 @@
 //! The machine drawn: NUMA nodes with their distances, and on each its root ports, switches, rails and GPUs, with the
 //! speed of every link, what it carries now, and which one limits.
 
+mod names;
 mod row;
 mod tree;
+mod trouble;
 
 use super::Theme;
 use super::segments::{Segment, paint};
@@ -178,7 +180,7 @@ fn first_line(selected: Option<RailId>, drawn: &[Vec<Line>], room: usize) -> usi
 
 fn label_cells(line: &Line) -> Option<usize> {
     match line {
-        Line::Row { item, lead } => Some(widgets::width(lead) + row::least_label_cells(item)),
+        Line::Row { item, lead } => Some(widgets::width(lead) + names::least_label_cells(item)),
         _ => None,
     }
 }
@@ -232,3 +234,6 @@ fn summary(app: &App, area: Rect, frame: &mut Frame) {
     let legend = format!("{} limits its rail; links: payload each way", theme.pick("◀", "<"));
     paint(left, vec![Segment::new(legend, theme.dim(), 1)], area, frame.buffer_mut(), theme.symbols);
 }
+
+#[cfg(test)]
+mod tests;

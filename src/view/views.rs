@@ -1,68 +1,17 @@
 //! The other views at the sizes that people have, of the recordings that are shipped.
 
 use super::fixture::{Node, a_mixed_bag};
-use super::{Colours, Theme, command_beside, draw};
-use crate::app::{App, Command, How, Mode, Msg, View};
-use crate::outline::Outline;
-use crate::session::{FrameSource, Replay};
+use super::stage::{of_timeline, press, recorded, screen, terminal};
+use super::{Colours, Theme, command_beside};
+use crate::app::{App, Command, View};
 use crate::timeline::Timeline;
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use probes::model::{Frame, GidChoice, Gpu, GpuPath, PathClass, Process, ProcessSource};
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
+use crossterm::event::KeyCode;
+use probes::model::{Frame, GidChoice, Process, ProcessSource};
 use ratatui::style::Color;
-use std::path::Path;
 use std::sync::Arc;
 use widgets::Symbols;
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
-
-/// A shipped recording at its end.
-fn recorded(name: &str, view: View) -> App {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings").join(name);
-    let mut replay = Replay::open(&path).unwrap();
-    let how = How { title: name.to_owned(), mode: Mode::Replay, ..How::default() };
-    let mut app = App::new(replay.session(), how, Theme::default());
-    let (first, last) = replay.span_ns().unwrap();
-    let mut outline = Outline::of_span(first, last);
-    while let Some(frame) = replay.next_frame().unwrap() {
-        outline.frame(&frame);
-        let is_due = frame.at_ns % 1_000_000_000 == 0;
-        app.update(Msg::Frame(Arc::new(frame)));
-        if is_due {
-            outline.look(app.newest(), &app.how().judge(app.newest()));
-        }
-    }
-    outline.end();
-    app.update(Msg::Outlined(Arc::new(outline)));
-    app.prepare();
-    app.at_view(view)
-}
-
-fn of_timeline(timeline: &Timeline, view: View) -> App {
-    let mut app = App::new(Arc::new(timeline.session().clone()), How::default(), Theme::default());
-    for frame in timeline.local().frames() {
-        app.update(Msg::Frame(Arc::new(frame.clone())));
-    }
-    app.prepare();
-    app.at_view(view)
-}
-
-fn terminal(app: &mut App, width: u16, height: u16) -> Terminal<TestBackend> {
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    let mut seen = super::Seen::default();
-    terminal.draw(|frame| seen = draw(app, frame)).unwrap();
-    app.drawn(seen);
-    terminal
-}
-
-fn screen(app: &mut App, (width, height): (u16, u16)) -> String {
-    terminal(app, width, height).backend().to_string()
-}
-
-fn press(app: &mut App, code: KeyCode) -> Command {
-    app.update(Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)))
-}
 
 fn at_every_size(name: &str, mut app: App) {
     for size in SIZES {
@@ -74,27 +23,6 @@ fn at_every_size(name: &str, mut app: App) {
 #[test]
 fn the_machine_is_drawn_with_the_switch_that_two_rails_share() {
     at_every_size("topology_shared-uplink", recorded("shared-uplink.rsz", View::Topology).with_rail(3));
-}
-
-#[test]
-fn a_gpu_tells_which_rail_is_nearest_to_it() {
-    let mut node = Node::with_rails(2);
-    let path = |device: &str, class| GpuPath { device: device.into(), class: Some(class), ports: Vec::new() };
-    node.topology.gpus.push(Gpu {
-        name: "gpu0".into(),
-        numa_node: Some(0),
-        paths: vec![path("mlx5_bond_2", PathClass::Sys), path("mlx5_bond_1", PathClass::Pix)],
-        ..Gpu::default()
-    });
-    let screen = screen(&mut of_timeline(&Timeline::new(node.session()), View::Topology), (80, 24));
-    let line = screen.lines().find(|line| line.contains("gpu0")).unwrap();
-    assert!(line.contains("PIX mlx5_bo") && screen.contains("2 rails, 1 GPU"), "{screen}");
-}
-
-#[test]
-fn the_machine_is_drawn_with_a_link_that_trained_low() {
-    let screen = screen(&mut recorded("mixed.rsz", View::Topology), (120, 40));
-    assert!(screen.contains("↓ low ◀"), "{screen}");
 }
 
 #[test]

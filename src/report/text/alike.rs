@@ -1,14 +1,40 @@
-//! Findings that say the same of several rails, told once.
+//! Findings that say the same of several rails, told once: in the report and on the screen.
 
 use super::super::RailRow;
 use crate::rules::{Finding, Severity};
+use crate::timeline::{HostTimeline, Timeline};
+use probes::model::{Bond, Rail, Topology};
 
 /// A finding, and those that say the same of other rails, up to their names and figures.
-pub(in crate::report) struct Told<'a> {
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Told<'a> {
     /// The one that is told.
     pub first: &'a Finding,
     /// The devices of the others.
     pub others: Vec<&'a str>,
+}
+
+impl<'a> Told<'a> {
+    /// A finding that is told by itself.
+    pub fn alone(first: &'a Finding) -> Self {
+        Self { first, others: Vec::new() }
+    }
+
+    /// Every device that it is about, those of the one that is told first.
+    pub fn devices(&self) -> impl Iterator<Item = &'a str> {
+        self.first.devices.iter().map(String::as_str).chain(self.others.iter().copied())
+    }
+
+    /// How many rails it is told of in place of one: `(8 rails)`; `None` where it is told of its own.
+    pub fn count_in_words(&self) -> Option<String> {
+        (!self.others.is_empty()).then(|| format!("({} rails)", self.devices().count()))
+    }
+
+    /// Of which others the same holds, in words; `None` where it is told of its own.
+    pub fn others_in_words(&self) -> Option<String> {
+        let others = (!self.others.is_empty()).then(|| self.others.join(", "))?;
+        Some(format!("the same of {others}, but for figures and netdevs"))
+    }
 }
 
 /// What findings must have in common to be told once.
@@ -17,27 +43,66 @@ struct Kind<'a>(&'a str, Severity, String, String);
 
 /// The findings in their order, those that are alike at the place of the first.
 pub(in crate::report) fn told<'a>(findings: &'a [Finding], rails: &[RailRow]) -> Vec<Told<'a>> {
-    let mut told: Vec<(Option<Kind<'_>>, Told<'a>)> = Vec::new();
-    for finding in findings {
-        let kind = kind(finding, rails);
-        let known = told.iter_mut().find(|(known, _)| known.is_some() && *known == kind);
+    let names = |device: &str| {
+        // a port is named by its number too, which is no figure
+        let rail = single(rails.iter().filter(|rail| rail.device == device))?;
+        let legs = rail.bond.iter().flat_map(|bond| &bond.legs).map(|leg| leg.netdev.as_str());
+        Some(rail.netdev.as_deref().into_iter().chain(legs).collect())
+    };
+    let kinds = kinds(findings, names);
+    once(findings.iter().zip(kinds))
+}
+
+/// For each finding, the place of the first that says the same, of what a session shows.
+pub(crate) fn kinds_in(findings: &[Finding], timeline: &Timeline) -> Vec<usize> {
+    let there = timeline.peer().map(HostTimeline::topology);
+    // as `How::judge` names what is the peer's
+    let host = there.and_then(|there| there.host.hostname.as_deref()).unwrap_or("peer");
+    kinds(findings, |device| {
+        let of_peer = || names(there?, device.strip_prefix(host)?.strip_prefix(':')?);
+        names(timeline.topology(), device).or_else(of_peer)
+    })
+}
+
+/// The netdevs of a device, and its own name; `None` where it is none of the machine's, or several of its ports.
+fn names<'a>(topology: &'a Topology, device: &str) -> Option<Vec<&'a str>> {
+    let rail: &Rail = single(topology.rails.iter().filter(|rail| rail.device == device))?;
+    let bond: Option<&Bond> = rail.bond.as_ref();
+    let legs = bond.into_iter().flat_map(|bond| &bond.legs).map(|leg| leg.netdev.as_str());
+    Some([rail.device.as_str()].into_iter().chain(rail.netdev.as_deref()).chain(legs).collect())
+}
+
+fn single<T>(mut some: impl Iterator<Item = T>) -> Option<T> {
+    some.next().filter(|_| some.next().is_none())
+}
+
+/// Findings in their order with their kinds, those of one kind at the place of the first of them.
+pub(crate) fn once<'a>(findings: impl Iterator<Item = (&'a Finding, usize)>) -> Vec<Told<'a>> {
+    let mut told: Vec<(usize, Told<'a>)> = Vec::new();
+    for (finding, kind) in findings {
+        let known = told.iter_mut().find(|(known, _)| *known == kind);
         match (known, finding.devices.as_slice()) {
             (Some((_, known)), [device]) => known.others.push(device),
-            _ => told.push((kind, Told { first: finding, others: Vec::new() })),
+            _ => told.push((kind, Told::alone(finding))),
         }
     }
     told.into_iter().map(|(_, told)| told).collect()
 }
 
+/// For each finding, the place of the first that says the same; its own of one that is about no single rail.
+///
+/// `names` are the netdevs of a device.
+fn kinds<'a>(findings: &'a [Finding], names: impl Fn(&str) -> Option<Vec<&'a str>>) -> Vec<usize> {
+    let kinds: Vec<_> = findings.iter().map(|finding| kind(finding, &names)).collect();
+    let first = |at: usize| kinds.iter().position(|kind| kind.is_some() && *kind == kinds[at]).unwrap_or(at);
+    (0..kinds.len()).map(first).collect()
+}
+
 /// `None` of a finding that is about no single rail.
-fn kind<'a>(finding: &'a Finding, rails: &[RailRow]) -> Option<Kind<'a>> {
+fn kind<'a, 'b>(finding: &'a Finding, names: impl Fn(&str) -> Option<Vec<&'b str>>) -> Option<Kind<'a>> {
     let [device] = finding.devices.as_slice() else { return None };
-    // a port is named by its number too, which is no figure
-    let mut of_device = rails.iter().filter(|rail| rail.device == *device);
-    let rail = of_device.next().filter(|_| of_device.next().is_none())?;
-    let mut names = vec![device.as_str()];
-    names.extend(rail.netdev.as_deref());
-    names.extend(rail.bond.iter().flat_map(|bond| &bond.legs).map(|leg| leg.netdev.as_str()));
+    let netdevs = names(device)?;
+    let names: Vec<&str> = [device.as_str()].into_iter().chain(netdevs).collect();
     let shape = |text: &str| text.split(' ').map(|word| shape_of(word, &names)).collect::<Vec<_>>().join(" ");
     Some(Kind(&finding.code, finding.severity, shape(&finding.message), shape(&finding.advice)))
 }

@@ -107,6 +107,28 @@ fn a_long_list_shows_the_selected_one() {
 }
 
 #[test]
+fn the_folder_keeps_its_place_beside_long_counts() {
+    for (folder, shown) in
+        [("/scratch/runs/gpu17", "/scratch/runs/gpu17"), ("/a/very/long/way/".repeat(9).leak(), "long/way")]
+    {
+        let mut sessions = Sessions::new(folder.into(), None);
+        let entry = |at: u64| Entry::unread(format!("{folder}/{at}.rsz").into(), at);
+        sessions.learn(Known::Files((0..5000).map(entry).collect(), 0));
+        for at in 0..3000 {
+            let severity = if at % 2 == 0 { Severity::Error } else { Severity::Warning };
+            let found = vec![finding(severity, "half-rate", "", "")];
+            sessions.learn(Known::File(at, State::Read(Box::new(read(0, 1, found)))));
+        }
+        let head = screen(&sessions, Theme::default(), (80, 24)).lines().next().unwrap().to_owned();
+        assert!(head.contains(shown) && head.contains("5000 sessions"), "{head}");
+        let wide = screen(&sessions, Theme::default(), (300, 24)).lines().next().unwrap().to_owned();
+        for count in ["5000 sessions", "1500 with errors", "1500 with warnings", "2000 not read yet"] {
+            assert!(wide.contains(count), "{wide}");
+        }
+    }
+}
+
+#[test]
 fn a_folder_without_sessions_says_how_to_make_one() {
     let mut sessions = Sessions::new("runs".into(), None);
     sessions.learn(Known::Files(Vec::new(), 3));

@@ -1,10 +1,11 @@
 //! One row of the machine: its name, the link above it, what that carries and could, and what is the matter with it.
 
+use super::names::{bare_name, name, nearest};
 use super::tree::{Item, Part};
+use super::trouble::{Remark, remark};
 use crate::app::App;
 use crate::ceilings;
 use crate::report::rail_text;
-use crate::rules::Severity;
 use crate::view::badges;
 use crate::view::figure::{self, Figure, Kind};
 use crate::view::groups::devices;
@@ -60,19 +61,6 @@ impl Columns {
     }
 }
 
-/// Cells that the name of a row cannot do without.
-pub fn least_label_cells(item: &Item) -> usize {
-    match item.part {
-        Part::Rail(_) | Part::Gpu(_) => 24,
-        Part::Root | Part::Switch | Part::Lost(_) => 10 + short(item.address).len(),
-    }
-}
-
-/// The usual domain goes without saying.
-fn short(address: &str) -> &str {
-    address.strip_prefix("0000:").unwrap_or(address)
-}
-
 /// Draws it.
 pub fn draw(app: &App, item: &Item, lead: &str, columns: Columns, area: Rect, frame: &mut Frame) {
     let theme = app.theme();
@@ -96,15 +84,18 @@ pub fn draw(app: &App, item: &Item, lead: &str, columns: Columns, area: Rect, fr
     let payload = item.hop.and_then(ceilings::link_payload_gb_per_s);
     let now = now(app, &item.rails);
     let share = now.zip(payload).map(|((_, rate), payload)| rate / payload);
-    let trouble = trouble(app, item, payload);
-    let style = trouble.as_ref().map_or(theme.plain(), |(_, style)| *style);
+    let remark = remark(app, item, payload);
+    let trouble = remark.as_ref().filter(|remark| remark.is_of_link).map(|remark| remark.style);
+    // the link of a root port with one card is told again, where the card is
+    let is_told_below = item.part == Part::Root && item.below < 2;
+    let style = trouble.unwrap_or(if is_told_below { theme.dim() } else { theme.plain() });
     let mut x = area.x + 1 + columns.label + 1;
     let mut put = |text: String, cells: u16, style: Style| {
         buffer.set_stringn(x, area.y, text, usize::from(cells), style);
         x += cells + 1;
     };
     let unit = app.rates();
-    put(item.hop.map(link).unwrap_or_default(), LINK, style);
+    put(item.hop.map_or_else(|| unknown(item).to_owned(), link), LINK, style);
     put(payload.map(|gb| format!("{:>6}", unit.text(gb))).unwrap_or_default(), CARRIES, theme.dim());
     put(
         now.map(|(kind, gb)| format!("{:<2} {:>6}", kind.word(), unit.text(gb))).unwrap_or_default(),
@@ -113,13 +104,13 @@ pub fn draw(app: &App, item: &Item, lead: &str, columns: Columns, area: Rect, fr
     );
     put(share.map(|share| format!("{:>4}", percent(share))).unwrap_or_default(), SHARE, theme.plain());
     if columns.bar > 0 {
-        if item.hop.is_some() {
+        if item.hop.is_some() && !is_told_below {
             let bar = RailBar {
                 share,
                 marks: &[],
                 text: "",
                 absent: "",
-                style: if trouble.is_some() { style } else { theme.good() },
+                style: trouble.unwrap_or(theme.good()),
                 track: theme.dim(),
                 symbols: theme.symbols,
             };
@@ -128,10 +119,20 @@ pub fn draw(app: &App, item: &Item, lead: &str, columns: Columns, area: Rect, fr
         x += columns.bar + 1;
     }
     let mut left = area.right().saturating_sub(x);
-    if let Some((texts, style)) = trouble {
-        let fits = |text: &&String| widgets::width(text) <= usize::from(left);
-        let text = texts.iter().find(fits).unwrap_or(&texts[1]);
-        let text = clip(text, usize::from(left), theme.symbols);
+    let badges = match item.part {
+        Part::Rail(id) => {
+            let rail = &app.shown().topology().rails[id.0];
+            badges::of(id, rail, app.shown().local().latest(), app.findings())
+        }
+        _ => Vec::new(),
+    };
+    if let Some(Remark { words, style, .. }) = remark {
+        // what was found on the rail is told in words as long as that can be
+        let cells = |text: &str| {
+            widgets::width(text) + usize::from(!badges.is_empty()) + badges::cells(&badges, theme)
+        };
+        let text = words.iter().find(|text| cells(text) <= usize::from(left)).unwrap_or(&words[1]);
+        let text = clip(&theme.text(text), usize::from(left), theme.symbols);
         let after = buffer.set_span(x, area.y, &Span::styled(text, style), left).0;
         let gap = u16::from(after < area.right());
         (x, left) = (after + gap, area.right().saturating_sub(after + gap));
@@ -140,55 +141,17 @@ pub fn draw(app: &App, item: &Item, lead: &str, columns: Columns, area: Rect, fr
         let text = clip(&nearest(app, at), usize::from(left), theme.symbols);
         buffer.set_string(x, area.y, text, theme.dim());
     }
-    if let Part::Rail(id) = item.part {
-        let rail = &app.shown().topology().rails[id.0];
-        let badges = badges::of(id, rail, app.shown().local().latest(), app.findings());
-        for span in badges::spans(&badges, usize::from(left), theme) {
-            x = buffer.set_span(x, area.y, &span, area.right().saturating_sub(x)).0;
-        }
+    for span in badges::spans(&badges, usize::from(left), theme) {
+        x = buffer.set_span(x, area.y, &span, area.right().saturating_sub(x)).0;
     }
 }
 
-/// The rails that are nearest to a GPU, with how near: `PIX mlx5_0`.
-fn nearest(app: &App, gpu: usize) -> String {
-    let gpu = &app.shown().topology().gpus[gpu];
-    let paths = || gpu.paths.iter().filter_map(|path| Some((path.class?, path.device.as_str())));
-    let Some(class) = paths().map(|(class, _)| class).min() else { return String::new() };
-    let devices: Vec<&str> = paths().filter(|(other, _)| *other == class).map(|(_, device)| device).collect();
-    format!("{} {}", class.word(), devices.join(", "))
-}
-
-/// What it is called: a rail by device and netdev, everything else by its PCI address.
-fn name(app: &App, item: &Item, root: Option<&str>) -> String {
-    let topology = app.shown().topology();
-    let address = short(item.address);
-    let behind = root.map(|root| format!(" on {}", short(root))).unwrap_or_default();
+/// What stands for a link that there is none of, or that is not known.
+fn unknown(item: &Item) -> &'static str {
     match item.part {
-        Part::Root => format!("root port {address}"),
-        Part::Switch => format!("switch {address}"),
-        Part::Rail(id) => {
-            let rail = &topology.rails[id.0];
-            let port = if rail.port > 1 { format!(":{}", rail.port) } else { String::new() };
-            let address =
-                if address.is_empty() { " no PCI function".to_owned() } else { format!(" {address}") };
-            format!("{}{port}{address}{behind}", rail.device)
-        }
-        Part::Gpu(at) => {
-            let gpu = &topology.gpus[at];
-            let model = gpu.model.as_deref().map(|model| format!(" {model}")).unwrap_or_default();
-            format!("{} {address}{model}{behind}", gpu.name)
-        }
-        Part::Lost(_) => format!("card {address}: no RDMA device"),
-    }
-}
-
-/// What tells it from its like: the device, the GPU, the PCI address.
-fn bare_name(app: &App, item: &Item) -> String {
-    let topology = app.shown().topology();
-    match item.part {
-        Part::Rail(id) => topology.rails[id.0].device.clone(),
-        Part::Gpu(at) => topology.gpus[at].name.clone(),
-        Part::Root | Part::Switch | Part::Lost(_) => short(item.address).to_owned(),
+        Part::Rail(_) if item.address.is_empty() => "none known",
+        Part::Lost(_) => "not read",
+        _ => "unknown",
     }
 }
 
@@ -219,48 +182,4 @@ fn now(app: &App, rails: &[RailId]) -> Option<(Kind, f64)> {
         (Some(rx), Some(tx)) => Some(if tx.1 > rx.1 { tx } else { rx }),
         (rx, tx) => rx.or(tx),
     }
-}
-
-/// What is the matter with the link above it, at length and in short.
-fn trouble(app: &App, item: &Item, payload: Option<f64>) -> Option<([String; 2], Style)> {
-    let theme = app.theme();
-    let topology = app.shown().topology();
-    if let Part::Lost(_) = item.part {
-        return Some((
-            [theme.pick("✗ lost", "X lost"); 2].map(str::to_owned),
-            theme.severity(Severity::Error),
-        ));
-    }
-    let hop = item.hop?;
-    let mut words: Vec<[String; 2]> = Vec::new();
-    let mut severity = None;
-    if rail_text::is_below_both_ends(hop) {
-        let most = rail_text::link_at_most(hop).map(|most| format!(" of {most}")).unwrap_or_default();
-        let down = theme.pick("↓", "v");
-        words.push([format!("{down} trained low{most}"), format!("{down} low")]);
-        severity = Some(Severity::Warning);
-    }
-    let line = |id: RailId| ceilings::line_goodput_gb_per_s(&topology.rails[id.0]);
-    let limits = |id: &RailId| {
-        let path = topology.rails[id.0].pcie.as_ref()?;
-        let (slowest, _) = ceilings::slowest_hop(path)?;
-        let is_slowest = slowest.address == hop.address;
-        let is_below = payload.zip(line(*id)).is_some_and(|(payload, line)| payload < line);
-        Some(is_slowest && is_below)
-    };
-    let wanted: f64 = item.rails.iter().filter_map(|id| line(*id)).sum();
-    if item.rails.len() > 1 && payload.is_some_and(|payload| payload < wanted) {
-        let (sign, count) = (theme.pick("◀", "<"), item.rails.len());
-        let wanted = app.rates().text(wanted);
-        words.push([
-            format!("{sign} {count} rails share it, want {wanted}"),
-            format!("{sign} {count} share it"),
-        ]);
-        severity = severity.max(Some(Severity::Info));
-    } else if item.rails.iter().any(|id| limits(id) == Some(true)) {
-        words.push([format!("{} limits", theme.pick("◀", "<")), theme.pick("◀", "<").to_owned()]);
-        severity = severity.max(Some(Severity::Info));
-    }
-    let joined = |at: usize| words.iter().map(|word| word[at].as_str()).collect::<Vec<_>>().join(" ");
-    severity.map(|severity| ([joined(0), joined(1)], theme.severity(severity)))
 }

@@ -26,8 +26,10 @@ pub struct Item<'a> {
     pub part: Part,
     /// PCI address of its upper end; empty where it has none.
     pub address: &'a str,
-    /// The link above it; `None` of a root port and of what has no PCI function.
+    /// The link above it, of a root port the one below it; `None` of what has no PCI function, and where no path is known.
     pub hop: Option<&'a Hop>,
+    /// How many hang on it.
+    pub below: usize,
     /// The root port that it hangs on alone, where both are one row.
     pub root: Option<&'a str>,
     /// Rails at or below it.
@@ -128,11 +130,14 @@ fn flatten<'a>(branch: &Branch<'a>, depth: usize, roots: Roots, items: &mut Vec<
 }
 
 fn item<'a>(branch: &Branch<'a>, depth: usize) -> Item<'a> {
+    // a root port has one link; the functions of one card share it
+    let below = || branch.below.first().and_then(|below| below.hop).filter(|_| branch.part == Part::Root);
     Item {
         depth,
         part: branch.part,
         address: branch.address,
-        hop: branch.hop,
+        hop: branch.hop.or_else(below),
+        below: branch.below.len(),
         root: None,
         rails: rails_of(branch),
     }
@@ -213,6 +218,23 @@ mod tests {
                 "rxe0 1"
             ]
         );
+    }
+
+    #[test]
+    fn the_link_of_a_root_port_is_the_one_below_it() {
+        let topology = machine();
+        for roots in [Roots::Unfolded, Roots::Folded] {
+            for item in of(&topology, Some(0), roots) {
+                let lower = item.hop.map(|hop| hop.address.as_str());
+                let expected = match (item.part, item.address) {
+                    (Part::Root, "10:01.1") => Some("11:00.0"),
+                    (Part::Root, _) => Some("40:00.0"),
+                    (Part::Rail(_), "") => None,
+                    (_, own) => Some(own),
+                };
+                assert_eq!(lower, expected, "{:?} {}", item.part, item.address);
+            }
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Names and texts come from trees, recordings and peers that others made. A terminal obeys control characters
 //! in them (ECMA-48), so they are spelt out before anything is printed.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -38,7 +39,13 @@ impl Write for Spelt<'_, '_> {
 /// of what follows (Unicode Standard Annex 9).
 fn is_obeyed(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The text with what a terminal would obey spelt out; as it is, where there is nothing of the kind.
+#[must_use]
+pub fn spelt(text: &str) -> Cow<'_, str> {
+    if text.contains(is_obeyed) { Cow::Owned(Printable(text).to_string()) } else { Cow::Borrowed(text) }
 }
 
 /// The text in characters that any terminal can show.

@@ -174,7 +174,10 @@ async fn watch(
         let msg = tokio::select! { biased;
             event = keys.next() => match event {
                 Some(Ok(Event::Key(key))) if key.kind != KeyEventKind::Release => Msg::Key(key),
-                Some(Ok(Event::Resize(..))) => Msg::Resized,
+                Some(Ok(Event::Resize(..))) => {
+                    screen.resized();
+                    Msg::Resized
+                }
                 Some(Ok(Event::Paste(text))) => Msg::Pasted(text),
                 Some(Ok(Event::Mouse(mouse))) => match pointed_at(screen, app, mouse)? {
                     Some(msg) => msg,

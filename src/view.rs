@@ -152,6 +152,8 @@ fn parts(app: &App, area: Rect) -> Parts {
 #[cfg(test)]
 mod stage;
 #[cfg(test)]
+mod strange_names;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod views;

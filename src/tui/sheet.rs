@@ -109,7 +109,10 @@ async fn watch<S: Sheet>(
                     }
                 }
                 Some(Ok(Event::Paste(text))) => sheet.pasted(&text),
-                Some(Ok(Event::Resize(..))) => Turn::Draw,
+                Some(Ok(Event::Resize(..))) => {
+                    screen.resized();
+                    Turn::Draw
+                }
                 Some(Ok(_)) => continue,
                 Some(Err(error)) => return Err(error).context("the terminal cannot be read"),
                 None => anyhow::bail!("the terminal is gone"),

@@ -48,6 +48,8 @@ pub(super) fn can_place_text(term: Option<&str>) -> anyhow::Result<()> {
 /// The terminal while it is ours; dropping it gives it back.
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// Whether it may show something else than what was drawn last.
+    is_stale: bool,
 }
 
 impl Screen {
@@ -61,7 +63,7 @@ impl Screen {
         match terminal {
             Ok(terminal) => {
                 hold();
-                Ok(Self { terminal })
+                Ok(Self { terminal, is_stale: false })
             }
             Err(error) => {
                 restore();
@@ -81,8 +83,18 @@ impl Screen {
         execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
     }
 
+    /// Takes note that its size has changed: what it cut off is gone, also where it is as large as before by now.
+    pub fn resized(&mut self) {
+        self.is_stale = true;
+    }
+
     /// Draws one picture.
     pub fn draw(&mut self, paint: impl FnOnce(&mut Frame)) -> io::Result<()> {
+        if std::mem::take(&mut self.is_stale) {
+            // not `clear`, which asks the terminal for its cursor and would wait among the keys for the answer
+            let area = self.area()?;
+            self.terminal.resize(area)?;
+        }
         self.terminal.draw(paint).map(|_| ())
     }
 }

@@ -152,10 +152,12 @@ fn overview(app: &App, table: &Table, page: &mut Page) {
             Span::styled(format!("{text:>ANSWER$}"), of_answer(held.answer, theme))
         }));
         let room = page.cells().saturating_sub(NAME + 3 * RATE + 1 + 7 * ANSWER);
+        // of all that stands there, one begins below the other
+        let gap = if room > "control".len() + 1 { 2 } else { 1 };
         let beside = match (rail.cause, rail.control) {
-            (Some(cause), _) if width(cause) + 2 <= room => format!("  {cause}"),
-            _ if rail.slow => " SLOW".to_owned(),
-            (_, true) => format!("{:>1$} control", "", 7 * ANSWER),
+            (Some(cause), _) if width(cause) + gap <= room => format!("{:gap$}{cause}", ""),
+            _ if rail.slow => format!("{:gap$}SLOW", ""),
+            (_, true) => format!("{:1$}control", "", 7 * ANSWER + gap),
             (_, false) => String::new(),
         };
         line.push(Span::styled(beside, strength(rail, theme)));

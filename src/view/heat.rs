@@ -113,7 +113,8 @@ fn row(app: &App, strip: &Strip, span: (u64, u64), area: Rect, frame: &mut Frame
         })
         .collect();
     let buffer = frame.buffer_mut();
-    let name = shorten(&rail.device, &devices(app.shown().topology()), usize::from(NAME), theme.symbols);
+    let name = theme.text(&rail.device);
+    let name = shorten(&name, &devices(app.shown().topology()), usize::from(NAME), theme.symbols);
     buffer.set_string(area.x, area.y, name, theme.plain());
     let at = Rect { x: area.x + NAME + 1, width: area.width.saturating_sub(NAME + 1 + LOW), ..area };
     (&HeatStrip { cells: &cells, absent: theme.dim(), symbols: theme.symbols }).render(at, buffer);

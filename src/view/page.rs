@@ -57,7 +57,7 @@ impl Page {
 
     /// A text after a label, in as many lines as it takes.
     pub fn row(&mut self, label: &str, text: &str, style: Style) {
-        let label = padded(label, LABEL - 1, self.theme.symbols);
+        let label = padded(&self.theme.text(label), LABEL - 1, self.theme.symbols);
         let room = self.cells.saturating_sub(LABEL).max(1);
         for (at, text) in wrap(&self.theme.text(text), room).into_iter().enumerate() {
             let lead = if at == 0 { format!("{label} ") } else { " ".repeat(LABEL) };

@@ -7,7 +7,7 @@ use super::page::Page;
 use super::segments::{Segment, paint};
 use super::{Theme, findings};
 use crate::app::{Action, App};
-use crate::rules::Severity;
+use crate::rules::{Limits, Severity};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -41,7 +41,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
         return 0;
     }
     let theme = app.theme();
-    let columns = Columns::of(area.width, &rows);
+    let columns = Columns::of(area.width, &rows, &app.how().limits);
     let selected = app.line().min(rows.len() - 1);
     let most = area.height.saturating_sub(LEAST_DETAIL + 2).max(1);
     let height = u16::try_from(rows.len()).unwrap_or(u16::MAX).min(most);
@@ -99,22 +99,27 @@ fn cells(app: &App, row: &Row, worst: Option<Severity>, rail_cells: usize) -> [S
 struct Columns([usize; 7]);
 
 impl Columns {
-    fn of(screen: u16, rows: &[Row]) -> Self {
-        let longest = |texts: Vec<String>, least: usize, most: usize| {
-            texts.iter().map(|text| width(text)).max().unwrap_or(0).clamp(least, most)
+    /// As wide as what stands in them; where that leaves the verdict too little, the longest texts give way, the first first.
+    fn of<'a>(screen: u16, rows: &[Row<'a>], limits: &Limits) -> Self {
+        let longest = |text: &dyn Fn(&Row<'a>) -> String, least: usize, most: usize| {
+            rows.iter().map(|row| width(&text(row))).max().unwrap_or(0).clamp(least, most)
         };
-        let wide = screen >= 110;
         let mut cells = [
-            longest(rows.iter().map(|row| row.who.clone()).collect(), 8, if wide { 30 } else { 17 }),
-            longest(rows.iter().map(|row| row.rail.device.clone()).collect(), 6, if wide { 20 } else { 12 }),
+            longest(&|row| row.who.clone(), 8, 30),
+            longest(&|row| row.rail.device.clone(), 6, 20),
             3,
-            longest(rows.iter().map(Row::cpus_in_short).collect(), 8, if wide { 30 } else { 13 }),
-            longest(rows.iter().map(Row::memory_in_short).collect(), 8, if wide { 18 } else { 9 }),
+            longest(&Row::cpus_in_short, 8, 30),
+            longest(&Row::memory_in_short, 8, 18),
             4,
             0,
         ];
-        let taken: usize = cells.iter().map(|cells| cells + 1).sum();
-        cells[6] = usize::from(screen).saturating_sub(taken);
+        let verdict = longest(&|row| format!("ERROR {}", row.verdict(limits)), 7, 28);
+        let taken = |cells: &[usize; 7]| cells.iter().map(|cells| cells + 1).sum::<usize>();
+        for (at, least) in [(0, 17), (3, 13), (4, 9), (1, 12)] {
+            let over = (taken(&cells) + verdict).saturating_sub(usize::from(screen));
+            cells[at] -= over.min(cells[at].saturating_sub(least));
+        }
+        cells[6] = usize::from(screen).saturating_sub(taken(&cells));
         Self(cells)
     }
 

@@ -55,6 +55,7 @@ impl<'a> Rails<'a> {
         let topology = app.shown().topology();
         let host = app.shown().local();
         let groups = app.groups();
+        let theme = app.theme();
         let longest = |of: &dyn Fn(&Rail) -> usize| topology.rails.iter().map(of).max().unwrap_or(0);
         let figures: Vec<_> =
             topology.rails_with_id().map(|(id, _)| Figure::of(host, topology, id)).collect();
@@ -64,13 +65,15 @@ impl<'a> Rails<'a> {
             .map(|(id, rail)| scale::bounds(host.ceilings(id, rail), rail, kind(id)))
             .collect();
         let wants = Wants {
-            name: longest(&|rail| widgets::width(&name(rail))),
-            netdev: longest(&|rail| rail.netdev.as_deref().map_or(0, widgets::width)),
+            name: longest(&|rail| widgets::width(&theme.text(&name(rail)))),
+            netdev: longest(&|rail| {
+                rail.netdev.as_deref().map_or(0, |name| widgets::width(&theme.text(name)))
+            }),
             is_flat: groups.iter().any(|group| matches!(group.heading, Heading::Sorted(_))),
             chosen: app.columns(),
         };
         let columns = Columns::of(width, &wants);
-        let names: Vec<String> = topology.rails.iter().map(name).collect();
+        let names: Vec<String> = topology.rails.iter().map(|rail| theme.text(&name(rail))).collect();
         let among: Vec<&str> = names.iter().map(String::as_str).collect();
         let short = |name: &&str| shorten(name, &among, usize::from(columns.name), app.theme().symbols);
         let names = among.iter().map(short).collect();
@@ -177,7 +180,7 @@ impl<'a> Rails<'a> {
             buffer.set_string(cursor, row.y, theme.pick("▸", ">"), style);
         }
         let mut put = |x: u16, cells: u16, text: &str, style: Style| {
-            buffer.set_string(x, row.y, clip(text, usize::from(cells), theme.symbols), style);
+            buffer.set_string(x, row.y, clip(&theme.text(text), usize::from(cells), theme.symbols), style);
         };
         let name_style = if selected { theme.strong() } else { theme.plain() };
         let short = &self.names[id.0];
@@ -266,7 +269,7 @@ impl<'a> Rails<'a> {
             .flatten()
             .collect();
         let (share, text, absent) = match figure {
-            Figure::None(reason) => (None, String::new(), format!("no data: {reason}")),
+            Figure::None(reason) => (None, String::new(), theme.text(&format!("no data: {reason}"))),
             Figure::Rate { kind, gb_per_s } => {
                 let of = ceilings.lowest().map(|lowest| percent(gb_per_s / lowest)).unwrap_or_default();
                 let rate = self.app.rates().text(*gb_per_s);

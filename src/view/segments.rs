@@ -1,5 +1,6 @@
 //! One line made of pieces, of which the less important ones give way when it is too long.
 
+use super::Theme;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -49,6 +50,8 @@ pub fn paint(
     if area.is_empty() {
         return;
     }
+    let theme = Theme { symbols, ..Theme::default() };
+    left.iter_mut().chain(&mut right).for_each(|piece| piece.text = theme.text(&piece.text));
     left.retain(|piece| !piece.text.is_empty());
     right.retain(|piece| !piece.text.is_empty());
     let room = usize::from(area.width);

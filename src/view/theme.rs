@@ -1,6 +1,6 @@
 //! Colours and characters. Colour never says anything alone: a word or a sign always stands beside it.
 
-use crate::printable::{is_utf8_locale, seven_bits};
+use crate::printable::{is_utf8_locale, seven_bits, spelt};
 use crate::rules::Severity;
 use clap::ValueEnum;
 use ratatui::style::{Color, Modifier, Style};
@@ -170,12 +170,13 @@ impl Theme {
         }
     }
 
-    /// The text in characters that the terminal can show.
+    /// The text in characters that the terminal can show, with what it would obey spelt out.
     #[must_use]
     pub fn text(self, text: &str) -> String {
+        let text = spelt(text);
         match self.symbols {
-            Symbols::Unicode => text.to_owned(),
-            Symbols::Ascii => seven_bits(text),
+            Symbols::Unicode => text.into_owned(),
+            Symbols::Ascii => seven_bits(&text),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod every_key;
 mod person;
+mod storm;
 
 use person::Person;
 use std::path::Path;

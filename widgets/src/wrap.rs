@@ -3,10 +3,13 @@
 use crate::Symbols;
 use ratatui::text::Span;
 
-/// Cells that a text takes on one line.
+/// Cells that a text takes on one line. Control characters take none: a buffer leaves them out.
 #[must_use]
 pub fn width(text: &str) -> usize {
-    Span::raw(text).width()
+    if !text.contains(char::is_control) {
+        return Span::raw(text).width();
+    }
+    text.split(char::is_control).map(|part| Span::raw(part).width()).sum()
 }
 
 /// The text, cut to so many cells; a text that was cut ends in a sign for it.
@@ -162,7 +165,7 @@ mod tests {
             (padded("rx", 4, Symbols::Ascii), padded_left("rx", 4, Symbols::Ascii)),
             ("rx  ".into(), "  rx".into())
         );
-        for text in ["", "x", "mlx5_bond_1", "日本語の名前", "日"] {
+        for text in ["", "x", "mlx5_bond_1", "日本語の名前", "日", "\u{1b}[31m\u{7}rail\t"] {
             for cells in 0..9 {
                 assert_eq!(width(&padded(text, cells, Symbols::Unicode)), cells, "{text} {cells}");
                 assert_eq!(width(&padded_left(text, cells, Symbols::Unicode)), cells, "{text} {cells}");

@@ -150,6 +150,8 @@ fn parts(app: &App, area: Rect) -> Parts {
 }
 
 #[cfg(test)]
+mod mouse;
+#[cfg(test)]
 mod stage;
 #[cfg(test)]
 mod strange_names;

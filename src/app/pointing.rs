@@ -29,9 +29,20 @@ impl App {
                 self.selection.focus = Focus::Rails;
                 self.selection.rail = Some(at);
             }
+            Spot::Finding(Some(at))
+                if self.selection.finding == Some(at) && self.selection.focus == Focus::Findings =>
+            {
+                return self.open();
+            }
             Spot::Finding(Some(at)) => {
                 self.selection.focus = Focus::Findings;
                 self.selection.finding = Some(at);
+            }
+            Spot::Row(at) if self.line() == at => return self.open(),
+            Spot::Row(at) => self.lines[self.view.place()] = at,
+            // beside it or on it: a mouse has no key to close it with
+            Spot::Over => {
+                self.take_over(Action::Back);
             }
             Spot::Finding(None) | Spot::Past => return Command::None,
         }
@@ -53,7 +64,7 @@ impl App {
             Some(Spot::Rail(_) | Spot::Heading(_)) => self.selection.focus = Focus::Rails,
             Some(Spot::Finding(_)) => self.selection.focus = Focus::Findings,
             Some(Spot::Share(_) | Spot::Tab(_)) => return Command::None,
-            None => {}
+            Some(Spot::Row(_) | Spot::Over) | None => {}
         }
         self.act(action)
     }

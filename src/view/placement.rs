@@ -9,7 +9,7 @@ use super::{Theme, findings};
 use crate::app::{Action, App};
 use crate::rules::{Limits, Severity};
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
@@ -33,6 +33,21 @@ pub fn device(app: &App) -> Option<String> {
     rows.get(app.line().min(rows.len().saturating_sub(1))).map(|row| row.rail.device.clone())
 }
 
+/// The first row that is seen of so many, and how many are.
+fn window(app: &App, area: Rect, count: usize) -> (usize, u16) {
+    let most = area.height.saturating_sub(LEAST_DETAIL + 2).max(1);
+    let height = u16::try_from(count).unwrap_or(u16::MAX).min(most);
+    let selected = app.line().min(count.saturating_sub(1));
+    (selected.saturating_sub(usize::from(height) / 2).min(count - usize::from(height)), height)
+}
+
+/// The row at a cell.
+pub fn row_at(app: &App, area: Rect, cell: Position) -> Option<usize> {
+    let (first, height) = window(app, area, rows::rows(app).len());
+    let below_heads = cell.y.checked_sub(area.y + 2).filter(|row| *row < height)?;
+    Some(first + usize::from(below_heads))
+}
+
 /// Draws the table and what is to be said of the selected row; tells how many rows there are.
 pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
     let rows = rows::rows(app);
@@ -43,10 +58,8 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
     let theme = app.theme();
     let columns = Columns::of(area.width, &rows, &app.how().limits);
     let selected = app.line().min(rows.len() - 1);
-    let most = area.height.saturating_sub(LEAST_DETAIL + 2).max(1);
-    let height = u16::try_from(rows.len()).unwrap_or(u16::MAX).min(most);
-    let first = selected.saturating_sub(usize::from(height) / 2).min(rows.len() - usize::from(height));
     let count = rows.len();
+    let (first, height) = window(app, area, count);
     title(app, &rows, Rect { height: 1, ..area }, frame);
     let heads = ["who", "rail", "at", "CPUs", "memory", "dist", "verdict"].map(str::to_owned);
     columns.put(&heads, [theme.dim(); 2], Rect { y: area.y + 1, height: 1, ..area }, frame, theme);

@@ -80,16 +80,18 @@ impl Role {
 }
 
 impl Theme {
-    /// What the environment asks for: `NO_COLOR` (no-color.org), `TERM=dumb`, and the locale's character set.
+    /// What the environment asks for: `NO_COLOR` (no-color.org), `TERM=dumb`, and the locale's character set; the fonts of the
+    /// kernel's own console (`TERM=linux`, console_codes(4)) lack most bars and signs.
     ///
     /// `variable` looks up an environment variable.
     #[must_use]
     pub fn of_environment(variable: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let no_colour = set("NO_COLOR").is_some() || set("TERM").as_deref() == Some("dumb");
+        let is_console = set("TERM").as_deref() == Some("linux");
         Self {
             colours: if no_colour { Colours::None } else { Colours::Terminal },
-            symbols: if is_utf8_locale(&variable) { Symbols::Unicode } else { Symbols::Ascii },
+            symbols: if is_utf8_locale(&variable) && !is_console { Symbols::Unicode } else { Symbols::Ascii },
         }
     }
 
@@ -206,6 +208,7 @@ mod tests {
         assert_eq!(theme(&[("LANG", "C.UTF-8"), ("LC_ALL", "C")]).symbols, Symbols::Ascii);
         assert_eq!(theme(&[("LANG", "C.UTF-8"), ("LC_ALL", "")]).symbols, Symbols::Unicode);
         assert_eq!(theme(&[]).symbols, Symbols::Ascii);
+        assert_eq!(theme(&[("LANG", "C.UTF-8"), ("TERM", "linux")]).symbols, Symbols::Ascii);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::units::memory;
 use crate::app::App;
 use probes::model::{NumaNode, RailId, Topology};
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use row::Columns;
 use std::collections::BTreeSet;
@@ -33,32 +33,69 @@ enum Line<'a> {
     Bottom,
 }
 
+/// The drawing, laid out for its area.
+struct Laid<'a> {
+    /// Below the line that counts.
+    body: Rect,
+    nodes: Vec<Option<u32>>,
+    /// The lines of each column.
+    drawn: Vec<Vec<Line<'a>>>,
+    /// Cells of a column.
+    cells: u16,
+    /// The first line that is seen.
+    first: usize,
+    selected: Option<RailId>,
+}
+
+impl<'a> Laid<'a> {
+    fn new(app: &'a App, area: Rect) -> Self {
+        let topology = app.shown().topology();
+        let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+        let nodes = nodes(topology);
+        let columns = if body.width >= WIDE && nodes.len() > 1 { 2 } else { 1 };
+        let cells = (body.width - GAP * (columns - 1)) / columns;
+        let laid = |roots| -> Vec<Vec<Line<'_>>> {
+            let mut drawn: Vec<Vec<Line>> = (0..columns).map(|_| Vec::new()).collect();
+            for node in &nodes {
+                // the shorter column takes the next node; of two equal ones the left
+                let lengths = drawn.iter().map(Vec::len);
+                let at =
+                    lengths.enumerate().min_by_key(|(at, length)| (*length, *at)).map_or(0, |(at, _)| at);
+                drawn[at].extend(of_node(app, *node, roots));
+            }
+            drawn
+        };
+        let room = usize::from(body.height);
+        let unfolded = laid(Roots::Unfolded);
+        let drawn = if longest(&unfolded) <= room { unfolded } else { laid(Roots::Folded) };
+        let selected = app.selection().rail.and_then(|at| app.rail_at(at));
+        let first = first_line(selected, &drawn, room);
+        Self { body, nodes, drawn, cells, first, selected }
+    }
+}
+
+fn longest(drawn: &[Vec<Line>]) -> usize {
+    drawn.iter().map(Vec::len).max().unwrap_or(0)
+}
+
+/// The rail whose row is at a cell, by its position among those that are listed.
+pub fn rail_at(app: &App, area: Rect, cell: Position) -> Option<usize> {
+    let laid = Laid::new(app, area);
+    let (x, y) = (cell.x.checked_sub(laid.body.x)?, cell.y.checked_sub(laid.body.y)?);
+    let column = usize::from(x / (laid.cells + GAP));
+    let line = laid.drawn.get(column)?.get(laid.first + usize::from(y))?;
+    let Line::Row { item, .. } = line else { return None };
+    let tree::Part::Rail(id) = item.part else { return None };
+    app.groups().into_iter().flat_map(|group| group.rails).position(|listed| listed == id)
+}
+
 /// Draws it. Keys move among the rails, so no lines are told.
 pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
     let topology = app.shown().topology();
     let theme = app.theme();
     summary(app, Rect { height: area.height.min(1), ..area }, frame);
-    let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    let nodes = nodes(topology);
-    let beside = body.width >= WIDE && nodes.len() > 1;
-    let columns = if beside { 2 } else { 1 };
-    let cells = (body.width - GAP * (columns - 1)) / columns;
-    let laid = |roots| -> Vec<Vec<Line<'_>>> {
-        let mut drawn: Vec<Vec<Line>> = (0..columns).map(|_| Vec::new()).collect();
-        for node in &nodes {
-            // the shorter column takes the next node; of two equal ones the left
-            let lengths = drawn.iter().map(Vec::len);
-            let at = lengths.enumerate().min_by_key(|(at, length)| (*length, *at)).map_or(0, |(at, _)| at);
-            drawn[at].extend(of_node(app, *node, roots));
-        }
-        drawn
-    };
+    let Laid { body, nodes, drawn, cells, first, selected } = Laid::new(app, area);
     let room = usize::from(body.height);
-    let longest = |drawn: &[Vec<Line>]| drawn.iter().map(Vec::len).max().unwrap_or(0);
-    let unfolded = laid(Roots::Unfolded);
-    let drawn = if longest(&unfolded) <= room { unfolded } else { laid(Roots::Folded) };
-    let selected = app.selection().rail.and_then(|at| app.rail_at(at));
-    let first = first_line(selected, &drawn, room);
     for (column, lines) in (0_u16..).zip(&drawn) {
         let x = body.x + column * (cells + GAP);
         let fit =
@@ -68,7 +105,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
             paint_line(app, line, fit, Rect { x, y, width: cells, height: 1 }, frame);
         }
     }
-    if beside && first == 0 {
+    if drawn.len() > 1 && first == 0 {
         between(topology, &nodes, Rect { x: body.x + cells, width: GAP, height: 1, ..body }, frame, theme);
     }
     if longest(&drawn) > room {
@@ -172,7 +209,7 @@ fn between(topology: &Topology, nodes: &[Option<u32>], area: Rect, frame: &mut F
 
 /// The first line to be seen, so that the selected rail is.
 fn first_line(selected: Option<RailId>, drawn: &[Vec<Line>], room: usize) -> usize {
-    let longest = drawn.iter().map(Vec::len).max().unwrap_or(0);
+    let longest = longest(drawn);
     let is_it = |line: &Line| matches!(line, Line::Row { item, .. } if selected.is_some_and(|id| item.part == tree::Part::Rail(id)));
     let at = drawn.iter().find_map(|lines| lines.iter().position(is_it)).unwrap_or(0);
     at.saturating_sub(room / 2).min(longest.saturating_sub(room))

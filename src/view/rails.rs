@@ -1,5 +1,6 @@
 //! The rails: grouped by NUMA node, one bar each.
 
+mod bars;
 mod heads;
 mod legs;
 mod lines;
@@ -8,12 +9,12 @@ use super::badges;
 use super::columns::{Column, Columns, Wants};
 use super::figure::{self, Figure, Kind};
 use super::groups::{Group, Heading};
-use super::units::percent;
 use super::{past, scale};
 use crate::app::{App, Focus};
 use crate::ceilings::{Ceilings, together_gb_per_s};
 use crate::rules::Severity;
 use crate::timeline::HostTimeline;
+use bars::share;
 pub use legs::rates as leg_rates;
 use lines::{Legs, Line};
 use probes::model::{Rail, RailId, Topology};
@@ -23,7 +24,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::widgets::Widget;
 use std::ops::Range;
-use widgets::{Mark, RailBar, Trend, clip, shorten, width};
+use widgets::{Trend, clip, shorten, width};
 
 /// From so many lines on, blank lines between nodes cost no finding its place.
 const ROOMY: u16 = 20;
@@ -251,47 +252,6 @@ impl<'a> Rails<'a> {
         }
     }
 
-    fn bar(&self, id: RailId, figure: &Figure, worst: Option<Severity>, area: Rect, buffer: &mut Buffer) {
-        let theme = self.app.theme();
-        let ceilings = self.ceilings[id.0];
-        let scale = self.scale(id);
-        let mark = |limit: Option<f64>, symbol| {
-            Some(Mark { at: share(limit?, scale)?, symbol, style: theme.mark() })
-        };
-        let (line, pcie) =
-            if theme.symbols == widgets::Symbols::Unicode { ('│', '┊') } else { ('|', ':') };
-        // worth a mark of its own only where sharing costs something
-        let shared = self.together[id.0]
-            .filter(|share| ceilings.lowest().is_some_and(|lowest| *share < 0.99 * lowest));
-        let sharing = if theme.symbols == widgets::Symbols::Unicode { '◆' } else { '*' };
-        let marks: Vec<_> = [mark(ceilings.line, line), mark(ceilings.pcie, pcie), mark(shared, sharing)]
-            .into_iter()
-            .flatten()
-            .collect();
-        let (share, text, absent) = match figure {
-            Figure::None(reason) => (None, String::new(), theme.text(&format!("no data: {reason}"))),
-            Figure::Rate { kind, gb_per_s } => {
-                let of = ceilings.lowest().map(|lowest| percent(gb_per_s / lowest)).unwrap_or_default();
-                let rate = self.app.rates().text(*gb_per_s);
-                (
-                    Some(share(*gb_per_s, scale).unwrap_or(0.0)),
-                    format!("{:<5} {rate:>6} {of:>4}", kind.word()),
-                    String::new(),
-                )
-            }
-        };
-        let bar = RailBar {
-            share,
-            marks: &marks,
-            text: &text,
-            absent: &absent,
-            style: self.style(worst),
-            track: theme.dim(),
-            symbols: theme.symbols,
-        };
-        (&bar).render(area, buffer);
-    }
-
     fn state(&self, id: RailId, rail: &Rail) -> (String, Style) {
         let theme = self.app.theme();
         if self.host.latest().and_then(|frame| frame.rails.get(id.0)).is_some_and(|rail| rail.lost) {
@@ -306,23 +266,6 @@ impl<'a> Rails<'a> {
             None => ("?".into(), theme.dim()),
         }
     }
-
-    /// Full length of the rail's bar, GB/s.
-    fn scale(&self, id: RailId) -> f64 {
-        scale::of_bar(&self.ceilings[id.0], self.largest_seen_gb_per_s)
-    }
-
-    fn style(&self, worst: Option<Severity>) -> Style {
-        let theme = self.app.theme();
-        match worst {
-            None | Some(Severity::Info) => theme.good(),
-            Some(severity) => theme.severity(severity),
-        }
-    }
-}
-
-fn share(gb_per_s: f64, scale: f64) -> Option<f64> {
-    if scale > 0.0 { Some(gb_per_s / scale) } else { (gb_per_s == 0.0).then_some(0.0) }
 }
 
 /// The device, and its port where that is not the first.

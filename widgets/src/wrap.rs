@@ -43,7 +43,7 @@ pub fn padded_left(text: &str, cells: usize, symbols: Symbols) -> String {
 
 /// The text in lines of at most so many cells, broken at blanks, and within a word only where it alone is longer.
 ///
-/// A figure and its unit stay on one line.
+/// A figure and its unit stay on one line, and so do a thing and its number.
 #[must_use]
 pub fn wrap(text: &str, cells: usize) -> Vec<String> {
     let mut lines = Vec::new();
@@ -78,11 +78,11 @@ pub fn wrap(text: &str, cells: usize) -> Vec<String> {
     lines
 }
 
-/// Words between blanks; a figure and the unit after it are one.
+/// Words between blanks; a figure is one with the unit after it, and a number with the thing it counts before it.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
-        match words.last_mut().filter(|last| is_figure(last) && is_unit(word)) {
+        match words.last_mut().filter(|last| belong_together(last, word)) {
             Some(figure) => {
                 figure.push(' ');
                 figure.push_str(word);
@@ -92,6 +92,15 @@ fn words(text: &str) -> Vec<String> {
     }
     words
 }
+
+fn belong_together(word: &str, next: &str) -> bool {
+    let thing = word.trim_start_matches('(');
+    is_figure(word) && is_unit(next)
+        || NUMBERED.contains(&thing) && next.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Things that have numbers.
+const NUMBERED: [&str; 6] = ["node", "NUMA", "leg", "PID", "rank", "index"];
 
 /// Whether it is a figure, which may stand behind a sign or a parenthesis: `(48.2`, `+3`.
 fn is_figure(word: &str) -> bool {
@@ -140,11 +149,11 @@ mod tests {
 
     #[test]
     fn a_figure_and_its_unit_stay_on_one_line() {
-        let text = "receives 24.5 of 24.5 GB/s, 100 % (limit 80 %) in 3 ways";
+        let text = "receives 24.5 of 24.5 GB/s, 100 % (limit 80 %) in 3 ways (node 0)";
         for cells in 10..60 {
             let lines = wrap(text, cells);
             assert_eq!(lines.join(" "), text);
-            for whole in ["24.5 GB/s,", "100 %", "80 %)"] {
+            for whole in ["24.5 GB/s,", "100 %", "80 %)", "(node 0)"] {
                 assert!(lines.iter().any(|line| line.contains(whole)), "{cells}: {lines:?}");
             }
         }

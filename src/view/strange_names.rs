@@ -42,7 +42,7 @@ fn a_strange_node() -> App {
     }
     let devices: Vec<String> = node.topology.rails.iter().map(|rail| rail.device.clone()).collect();
     for (at, device) in devices.iter().enumerate() {
-        node.topology.gap("counters", device, &name(at, "port_rcv_data: "));
+        node.topology.gap("counters", device, name(at, "port_rcv_data: "));
     }
     let mut timeline = Timeline::new(node.session());
     for seq in 0..20_u64 {

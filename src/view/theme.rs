@@ -81,7 +81,7 @@ impl Role {
 
 impl Theme {
     /// What the environment asks for: `NO_COLOR` (no-color.org), `TERM=dumb`, and the locale's character set; the fonts of the
-    /// kernel's own console (`TERM=linux`, console_codes(4)) lack most bars and signs.
+    /// kernel's own console (`TERM=linux`, `console_codes(4)`) lack most bars and signs.
     ///
     /// `variable` looks up an environment variable.
     #[must_use]

@@ -44,6 +44,8 @@ struct Laid<'a> {
     cells: u16,
     /// The first line that is seen.
     first: usize,
+    /// How many lines are seen.
+    room: usize,
     selected: Option<RailId>,
 }
 
@@ -65,12 +67,14 @@ impl<'a> Laid<'a> {
             }
             drawn
         };
-        let room = usize::from(body.height);
+        let height = usize::from(body.height);
         let unfolded = laid(Roots::Unfolded);
-        let drawn = if longest(&unfolded) <= room { unfolded } else { laid(Roots::Folded) };
+        let drawn = if longest(&unfolded) <= height { unfolded } else { laid(Roots::Folded) };
+        // the last line says which part is seen, where not all has room
+        let room = if longest(&drawn) <= height { height } else { height.saturating_sub(1) };
         let selected = app.selection().rail.and_then(|at| app.rail_at(at));
         let first = first_line(selected, &drawn, room);
-        Self { body, nodes, drawn, cells, first, selected }
+        Self { body, nodes, drawn, cells, first, room, selected }
     }
 }
 
@@ -83,7 +87,8 @@ pub fn rail_at(app: &App, area: Rect, cell: Position) -> Option<usize> {
     let laid = Laid::new(app, area);
     let (x, y) = (cell.x.checked_sub(laid.body.x)?, cell.y.checked_sub(laid.body.y)?);
     let column = usize::from(x / (laid.cells + GAP));
-    let line = laid.drawn.get(column)?.get(laid.first + usize::from(y))?;
+    let seen = usize::from(y);
+    let line = laid.drawn.get(column)?.get(laid.first + seen).filter(|_| seen < laid.room)?;
     let Line::Row { item, .. } = line else { return None };
     let tree::Part::Rail(id) = item.part else { return None };
     app.groups().into_iter().flat_map(|group| group.rails).position(|listed| listed == id)
@@ -94,14 +99,13 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
     let topology = app.shown().topology();
     let theme = app.theme();
     summary(app, Rect { height: area.height.min(1), ..area }, frame);
-    let Laid { body, nodes, drawn, cells, first, selected } = Laid::new(app, area);
-    let room = usize::from(body.height);
+    let Laid { body, nodes, drawn, cells, first, room, selected } = Laid::new(app, area);
     for (column, lines) in (0_u16..).zip(&drawn) {
         let x = body.x + column * (cells + GAP);
         let fit =
             Columns::of(cells.saturating_sub(4), lines.iter().filter_map(label_cells).max().unwrap_or(0))
                 .with_selected(selected);
-        for (y, line) in (body.top()..body.bottom()).zip(lines.iter().skip(first)) {
+        for (y, line) in (body.top()..body.bottom()).zip(lines.iter().skip(first).take(room)) {
             paint_line(app, line, fit, Rect { x, y, width: cells, height: 1 }, frame);
         }
     }

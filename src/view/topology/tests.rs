@@ -83,3 +83,12 @@ fn a_card_is_lost_only_where_the_rules_say_so() {
         assert!(line.contains(said), "{line}");
     }
 }
+
+#[test]
+fn where_not_all_has_room_the_line_that_says_so_covers_no_row() {
+    for height in 15..24 {
+        let screen = screen(&mut recorded("shared-uplink.rsz", View::Topology), (80, height));
+        let Some(line) = screen.lines().find(|line| line.contains(" rows 1-")) else { continue };
+        assert!(line.trim_matches('"').trim().starts_with("rows 1-") && line.contains('↕'), "{screen}");
+    }
+}

@@ -4,6 +4,7 @@
 //! screen can be tested without a terminal, a thread or a clock.
 
 mod acting;
+mod anew;
 mod answer;
 mod cursor;
 mod diagnosed;
@@ -33,6 +34,7 @@ mod sweeping;
 mod view;
 mod zoom;
 
+pub use anew::FORMS_OF_CHANGES;
 pub use diagnosed::DiagnosisWish;
 pub use history::{History, Keep};
 pub use how::{How, Mode};
@@ -123,6 +125,10 @@ pub struct App {
     /// What the recording could not keep, as it was asked last.
     recording_trouble: Option<String>,
     steering: steering::Steering,
+    /// Changes with which a load was asked for last.
+    asked_anew: String,
+    /// The session as it was when its load ended, until another one begins.
+    last_loaded: Option<Box<Timeline>>,
 }
 
 impl App {
@@ -166,6 +172,8 @@ impl App {
             is_stepping: false,
             recording_trouble: None,
             steering: steering::Steering::default(),
+            asked_anew: String::new(),
+            last_loaded: None,
         }
     }
 
@@ -208,6 +216,9 @@ impl App {
             return Command::None;
         }
         self.is_stepping = false;
+        if frame.host == 0 {
+            self.keep_loaded(frame.load.is_some() && frame.experiment.is_none());
+        }
         self.history.push(frame.clone(), if self.held.is_some() { Keep::Held } else { Keep::Minute });
         if !self.how.mode.is_seekable() {
             let outline = Arc::make_mut(&mut self.outline);

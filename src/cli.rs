@@ -1,5 +1,6 @@
 //! The command line: what can be typed, and the help that says so.
 
+mod again;
 mod capture;
 mod diagnose;
 mod diff;
@@ -14,6 +15,7 @@ mod report;
 mod screen;
 mod sweep;
 
+pub use again::LoadWords;
 pub use capture::CaptureArgs;
 pub use diagnose::{DiagnoseArgs, DiagnoseCarrier, DiagnoseFormat};
 pub use diff::{DiffArgs, DiffFormat};

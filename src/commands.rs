@@ -26,3 +26,4 @@ pub mod sweep;
 pub mod top;
 pub mod verdict;
 pub mod watch;
+pub mod way;

@@ -117,6 +117,10 @@ pub struct Span {
     /// Loads of a diagnosis that were made in it, one after the other; absent when there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planned_loads: Option<u64>,
+    /// Whether a load of ours ran and had ended a minute or more before the last frame, so that `load` is null; absent when
+    /// none had.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub load_is_past: bool,
 }
 
 /// The parameters of the session's load in a line, as every figure carries them; `None` without one.
@@ -140,6 +144,7 @@ fn one_host(timeline: &Timeline, limits: &Limits, ignore: &[String]) -> Report {
     let sums = local.sums();
     let mut findings = rules::diagnose(topology, timeline, limits);
     findings.retain(|finding| !ignore.iter().any(|code| *code == finding.code));
+    let load = LoadBlock::of(timeline);
     Report {
         schema: SCHEMA,
         generated_by: session.generated_by.clone(),
@@ -151,6 +156,7 @@ fn one_host(timeline: &Timeline, limits: &Limits, ignore: &[String]) -> Report {
             frames: sums.frames,
             interval_s: number::seconds(session.interval_ns),
             planned_loads: Some(sums.planned_loads).filter(|count| *count > 0),
+            load_is_past: load.is_none() && !sums.workers.is_empty(),
         },
         host: HostBlock::of(&topology.host),
         numa: topology.numa.iter().map(NodeRow::of).collect(),
@@ -165,7 +171,7 @@ fn one_host(timeline: &Timeline, limits: &Limits, ignore: &[String]) -> Report {
         findings,
         events: sums.events.clone(),
         gaps: topology.gaps.clone(),
-        load: LoadBlock::of(timeline),
+        load,
         diagnosis: None,
         peer: None,
     }

@@ -1,7 +1,9 @@
 //! Where frames come from and where they are kept.
 
+mod anew;
 mod base;
 mod both;
+mod chained;
 mod container;
 mod decode;
 mod drawn;
@@ -29,7 +31,9 @@ mod throttle;
 mod until;
 mod writer;
 
+pub use anew::{Anew, Asked, Now, Wish};
 pub use both::{Both, Inbox};
+pub use chained::{Chained, Link, Next};
 pub(crate) use container::begins_as_recording;
 pub use drawn::Drawn;
 pub use every::Every;

@@ -177,6 +177,9 @@ impl HostTimeline {
             self.sums.note_changes(&self.topology, now, frame.at_ns);
             self.topology = now.clone();
         }
+        if let Some(load) = frame.load.as_deref().filter(|load| load.earlier != self.sums.earlier_loads) {
+            self.begin_load(load.earlier);
+        }
         let interval = self.tracker.interval(&self.topology, &frame);
         self.sums.note_events(&self.topology, self.frames.back().map(|f| &**f), &frame);
         if let Some(interval) = interval {
@@ -189,6 +192,14 @@ impl HostTimeline {
         self.load.clone_from(&frame.load);
         self.newest.push(&frame);
         self.frames.push_back(frame);
+    }
+
+    /// Another load begins: what the one before did is no part of what is judged of a load.
+    fn begin_load(&mut self, earlier_loads: u32) {
+        self.sums.begin_load(earlier_loads);
+        for rail in self.intervals.iter_mut().flat_map(|interval| &mut interval.rails) {
+            (rail.measured, rail.under_load) = (false, false);
+        }
     }
 
     /// Leaves out what is older than the window, but for the newest frame.

@@ -79,6 +79,7 @@ impl App {
                 );
             }
             Action::Mark => self.prompt = Some(Prompt::new(Question::Mark)),
+            Action::StartAnew => return self.ask_anew(),
             Action::HoldLoad | Action::Rate => return self.steer(action),
             Action::Faster | Action::Slower if self.view == View::Load && !self.how.mode.is_past() => {
                 return self.steer(action);

@@ -11,6 +11,7 @@ impl App {
             Question::Time | Question::Rate if prompt.text.trim().is_empty() => Ok(Command::DrawNow),
             Question::Time => self.go_to_typed(&prompt.text),
             Question::Mark => Ok(self.mark(&prompt.text)),
+            Question::Anew => self.start_anew(&prompt.text),
             Question::Rate => self.hold_to_typed(&prompt.text),
             // it is in force as it is typed
             Question::Filter | Question::Sessions => Ok(Command::DrawNow),

@@ -28,7 +28,8 @@ impl App {
     #[must_use]
     pub fn may_have_diagnosis(&self) -> bool {
         let is_shown = self.view == View::Experiments || self.how.mode == Mode::Diagnosis;
-        is_shown || self.how.diagnose.is_some() || !self.outline.experiments().is_empty()
+        let can_be = self.how.diagnose.is_some() || self.how.anew.is_some();
+        is_shown || can_be || !self.outline.experiments().is_empty()
     }
 
     /// Computes the table of what is shown, for its view.
@@ -49,6 +50,9 @@ impl App {
 
     /// Leaves the screen for a diagnosis, or ends the one that goes on.
     pub(super) fn diagnose(&mut self) -> Command {
+        if self.how.anew.is_some() {
+            return self.diagnose_anew();
+        }
         match &self.how.diagnose {
             None if self.how.mode == Mode::Diagnosis => Command::Quit,
             Some(wish) => {

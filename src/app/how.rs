@@ -2,7 +2,7 @@
 
 use super::{DiagnosisWish, View};
 use crate::rules::{self, Finding, Limits};
-use crate::session::{Every, Marks, RecordingStatus, Stop, Throttle};
+use crate::session::{Anew, Every, Marks, RecordingStatus, Stop, Throttle};
 use crate::settings::Screen;
 use crate::timeline::Timeline;
 use std::sync::Arc;
@@ -76,7 +76,9 @@ pub struct How {
     pub view: View,
     /// Time of a session file that is shown first, nanoseconds; `None` plays it from its start.
     pub at_ns: Option<u64>,
-    /// Takes the wish for a diagnosis; `None` where none can be begun.
+    /// Has another load begin in the session, or a diagnosis; `None` where neither can.
+    pub anew: Option<Anew>,
+    /// Takes the wish for a diagnosis on a screen of its own; `None` where none can be begun so.
     pub diagnose: Option<DiagnosisWish>,
 }
 

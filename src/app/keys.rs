@@ -70,6 +70,8 @@ pub enum Action {
     HoldLoad,
     /// Ask for the rate that the load is to be held to.
     Rate,
+    /// Ask with which knobs the load is to be started anew.
+    StartAnew,
     /// Copy the command beside what is selected.
     Copy,
     /// Replay twice as fast; on the Load view of a load that goes on: raise its rate cap.
@@ -191,6 +193,7 @@ pub const BINDINGS: &[Binding] = &[
     binding(Action::Slower, "slower", &[letter('-')], "replay slower; load: less", None),
     binding(Action::HoldLoad, "hold-load", &[letter('X')], "hold the load, let it go", None),
     binding(Action::Rate, "rate", &[letter('R')], "type the load's rate cap", None),
+    binding(Action::StartAnew, "start-anew", &[letter('S')], "start the load anew", None),
     binding(Action::SampleMore, "sample-more", &[letter('<')], "sample more often", None),
     binding(Action::SampleLess, "sample-less", &[letter('>')], "less often: 0.1 to 10 s", None),
     binding(Action::Sessions, "sessions", &[letter('b')], "sessions of this folder", None),

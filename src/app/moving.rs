@@ -2,6 +2,7 @@
 
 use super::popups::Popup;
 use super::{Action, App, Command, Mode, Taken, View, Zoom, picker, selection};
+use crate::session::Now;
 use crate::view::{self as screen, Seen};
 
 impl App {
@@ -19,6 +20,11 @@ impl App {
     pub(super) fn back(&mut self) -> Command {
         if !self.filter().is_empty() {
             self.set_filter("");
+        } else if self.view == View::Experiments && self.is_away_from_load() {
+            return self.leave_diagnosis();
+        } else if self.view == View::Experiments && matches!(self.goes_on(), Some(Now::Refused(_))) {
+            // one could not be begun: what to do stands beside the load
+            self.go(View::Load);
         } else if self.view != View::Home {
             let from = self.opened.take().map(|opened| opened.from);
             self.go(from.unwrap_or_default());

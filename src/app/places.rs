@@ -13,7 +13,7 @@ impl Action {
                 matches!(view, View::Home | View::Rail)
             }
             Self::Open => matches!(view, View::Home | View::Topology | View::Placement),
-            Self::HoldLoad | Self::Rate => view == View::Load,
+            Self::HoldLoad | Self::Rate | Self::StartAnew => view == View::Load,
             Self::Filter => !matches!(view, View::Load | View::Experiments),
             _ => true,
         }

@@ -14,6 +14,8 @@ pub enum Question {
     Mark,
     /// The rate that the load is to be held to.
     Rate,
+    /// With which knobs the load is to be started anew.
+    Anew,
     /// Which rails and findings are to be listed.
     Filter,
     /// Which sessions of a folder are to be listed.

@@ -6,6 +6,7 @@
 use super::prompt::{Prompt, Question};
 use super::{Action, App, Command, View};
 use crate::session::Rate;
+use probes::model::Load;
 
 /// Steps of the rate, in each power of ten.
 const STEPS: [f64; 10] = [1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0];
@@ -30,7 +31,8 @@ impl App {
     /// Whether the load on the screen can be changed.
     #[must_use]
     pub fn can_steer(&self) -> bool {
-        self.how.throttle.is_some() && self.ending.is_none() && self.newest().local().load().is_some()
+        let can_be_held = self.newest().local().load().is_some_and(Load::can_be_held);
+        self.how.throttle.is_some() && self.ending.is_none() && can_be_held
     }
 
     /// The rate that each rail of the load is held to by now, GB/s; `None`: as much as goes.
@@ -38,6 +40,19 @@ impl App {
     pub fn cap_gb_per_s(&self) -> Option<f64> {
         let planned = || self.newest().local().load().and_then(|load| load.rate_gb_per_s);
         self.steering.told.map_or_else(planned, |told| told.gb_per_s)
+    }
+
+    /// The rate that keys set, GB/s, with `None` for as much as goes; of a load that is held, the one it had before. `None`
+    /// where no key set any.
+    pub(super) fn rate_set_by_keys(&self) -> Option<Rate> {
+        let told = self.steering.told?;
+        let rate = if told.gb_per_s == Some(0.0) { self.steering.before.unwrap_or(told) } else { told };
+        Some(Rate { gb_per_s: rate.gb_per_s.filter(|rate| *rate > 0.0) })
+    }
+
+    /// What keys set was of another load.
+    pub(super) fn forget_steering(&mut self) {
+        self.steering = Steering::default();
     }
 
     /// A key that changes the load.

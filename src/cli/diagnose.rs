@@ -1,5 +1,6 @@
 //! What can be typed after `diagnose`.
 
+use super::LoadArgs;
 use crate::settings::{Common, Size};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -109,6 +110,18 @@ impl DiagnoseArgs {
             scenario: Some(scenario.to_owned()),
             transport: DiagnoseCarrier::Sim,
             seed,
+            ..Self::usual(common)
+        }
+    }
+
+    /// Of the peer of a load, with what that peer and the way to it ask for.
+    #[must_use]
+    pub fn beside(load: &LoadArgs, common: &Common) -> Self {
+        Self {
+            token: load.knobs.token.clone(),
+            read_depth: load.knobs.read_depth,
+            timeout: load.knobs.timeout,
+            gid_index: load.knobs.gid_index,
             ..Self::usual(common)
         }
     }

@@ -1,5 +1,6 @@
 //! `railscope diagnose`: planned loads, one after the other, and which of seven causes makes a rail slow.
 
+mod begun;
 mod rails;
 mod simulated;
 mod source;
@@ -10,10 +11,8 @@ use super::sweep::far_side::FarSide;
 use super::{headless, signals, watch};
 use crate::app::{DiagnosisWish, View};
 use crate::cli::{DiagnoseArgs, DiagnoseCarrier, DiagnoseFormat};
-use crate::experiments::diagnosis::{SCHEMA, in_words, judge};
-use crate::experiments::shared::shared_limits;
 use crate::experiments::text::Markdown;
-use crate::experiments::{self, Base, Diagnosis, Step, plan};
+use crate::experiments::{Base, Diagnosis, Step, plan};
 use crate::peer::request;
 use crate::printable::Printable;
 use crate::rules::Severity;
@@ -21,13 +20,14 @@ use crate::session::{FrameSource, Stop};
 use crate::settings::Common;
 use crate::tui::{self, How, Mode};
 use anyhow::{Context, ensure};
+pub(super) use begun::Begun;
+pub(super) use begun::{print_all, within};
 use probes::load::Params;
 use probes::model::{Frame, Simulation, Topology};
 use rails::Rails;
 use simulated::SimulatedRails;
-use source::{Experimenting, Outcome, Plan};
+use source::{Experimenting, Plan};
 use std::process::ExitCode;
-use std::sync::PoisonError;
 use std::time::Duration;
 
 /// Time that each load is measured unless told otherwise.
@@ -167,7 +167,7 @@ fn conduct(
     let progress = if is_watched { Progress::unseen() } else { Progress::new() };
     let plan = Plan { base: base.clone(), limits: common.limits.clone(), window, is_watched };
     let source = Experimenting::new(laboratory, plan, stop.clone(), progress);
-    let outcome = source.outcome();
+    let begun = Begun::of(&source, topology, base.clone(), common.limits.clone());
     let (mut source, recording) = headless::recorded(Box::new(source), common.record.as_deref())?;
     match seen_by {
         SeenBy::Screen(title, diagnose) => {
@@ -191,22 +191,7 @@ fn conduct(
         }
     }
     headless::tell_trouble(recording.as_deref());
-    let Outcome { seen, took, peer, caveat } =
-        std::mem::take(&mut *outcome.lock().unwrap_or_else(PoisonError::into_inner));
-    let rails = judge(&topology, &common.limits, &seen);
-    Ok(Diagnosis {
-        schema: SCHEMA,
-        generated_by: crate::GENERATED_BY,
-        hostname: topology.host.hostname.clone(),
-        peer,
-        caveat,
-        load: in_words(base.params.size_bytes, base.params.qps),
-        took_s: (took.as_secs_f64() * 10.0).round() / 10.0,
-        cut_short: experiments::next(&topology, base, &common.limits, &seen).is_some(),
-        shared_limits: shared_limits(&topology, &common.limits, &seen, &rails),
-        rails,
-        experiments: seen,
-    })
+    Ok(begun.diagnosis())
 }
 
 /// Flags of those who watch, which mean nothing here.

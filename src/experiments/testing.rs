@@ -69,7 +69,6 @@ impl<'a> Host<'a> {
             far: Vec::new(),
             far_gap: Some("no sample of it belongs to this load".to_owned()),
             peer: Some("lab-b".to_owned()),
-            caveat: None,
             takes_ms: 1300,
         };
         let [mut from, mut to] = [self.frame(step, 1), self.frame(step, 2)];

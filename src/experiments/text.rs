@@ -2,6 +2,7 @@
 
 use super::diagnosis::{Diagnosis, RailDiagnosis};
 use super::hypotheses::{Answer, Hypothesis};
+use super::told::OVER_TCP;
 use crate::report::text::wrap::{Wrapped, clip};
 use std::fmt::{self, Display, Formatter};
 
@@ -75,6 +76,9 @@ impl Diagnosis {
             }
             0 if self.unmeasured() > 0 => {
                 format!("no rail that could be measured is slow, and {} could not be", self.unmeasured())
+            }
+            0 if self.caveat.as_ref().is_some_and(|caveat| caveat.contains(OVER_TCP)) => {
+                "not judged: a load over TCP proves nothing about a rail".to_owned()
             }
             0 if self.cut_short => "no rail was seen to be slow before it was ended".to_owned(),
             0 => "no rail is slow".to_owned(),

@@ -10,16 +10,39 @@ use super::plan::{Base, Step, left, next, usual};
 use super::shared::{SharedLimit, shared_limits};
 use crate::rules::Limits;
 use probes::load::{Params, Place, WorkingSet};
-use probes::model::{Experiment, ExperimentEdge, ExperimentKind, Frame, Load, Session, Topology};
+use probes::model::{Experiment, ExperimentEdge, ExperimentKind, Frame, Load, Session, Simulation, Topology};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Both samples of the planned loads of a session so far.
+/// Both samples of the planned loads of a session so far. What lies between two diagnoses, such as a load, parts them.
 #[derive(Clone, Debug, Default)]
 pub struct Told {
     /// That of a load which goes on.
     begun: Option<Arc<Frame>>,
     made: Vec<Made>,
+    /// Which diagnosis of the session it is, from 0.
+    diagnosis: usize,
+    /// Whether something else came since its last load.
+    is_left: bool,
+    /// When that came, of each diagnosis, nanoseconds.
+    left_at_ns: Vec<u64>,
+}
+
+/// What is said of loads over TCP.
+pub const OVER_TCP: &str = "over TCP: a functional check, its rates prove nothing about a rail";
+
+/// What the figures of a load are not; `None` of one over a fabric.
+#[must_use]
+pub fn caveat(load: &Load) -> Option<String> {
+    let caveats = [(load.loopback, "loopback, not fabric"), (load.is_functional_check(), OVER_TCP)];
+    let caveats: Vec<&str> = caveats.into_iter().filter(|(is, _)| *is).map(|(_, what)| what).collect();
+    (!caveats.is_empty()).then(|| caveats.join("; "))
+}
+
+/// That no figure is a measurement.
+#[must_use]
+pub fn simulated(what: &Simulation) -> String {
+    format!("simulated, scenario {}, seed {}", what.scenario, what.seed)
 }
 
 /// One planned load.
@@ -27,6 +50,7 @@ pub struct Told {
 struct Made {
     from: Option<Arc<Frame>>,
     to: Arc<Frame>,
+    diagnosis: usize,
 }
 
 /// The table as it stands at some moment.
@@ -44,19 +68,35 @@ pub struct Table {
     pub time_left: Duration,
     /// The load that comes next, or goes on; `None` when all were made.
     pub now: Option<Step>,
+    /// Whether it was ended, and something else came: what was not made will not be.
+    pub is_left: bool,
+    /// Whether its loads went over TCP, whose rates prove nothing about a rail.
+    pub is_functional_check: bool,
+    /// What its figures are not; `None` of loads over a fabric.
+    pub caveat: Option<String>,
 }
 
 impl Told {
     /// Takes a frame.
     pub fn frame(&mut self, frame: &Frame) {
-        let Some(experiment) = &frame.experiment else { return };
-        let frame = Arc::new(frame.clone());
+        let Some(experiment) = &frame.experiment else {
+            if !self.is_left && !self.is_empty() {
+                self.is_left = true;
+                self.left_at_ns.push(frame.at_ns);
+            }
+            return;
+        };
+        if std::mem::take(&mut self.is_left) {
+            self.diagnosis += 1;
+            self.begun = None;
+        }
+        let (frame, diagnosis) = (Arc::new(frame.clone()), self.diagnosis);
         match experiment.edge {
             ExperimentEdge::Begins => self.begun = Some(frame),
-            ExperimentEdge::Ends => self.made.push(Made { from: self.begun.take(), to: frame }),
+            ExperimentEdge::Ends => self.made.push(Made { from: self.begun.take(), to: frame, diagnosis }),
             ExperimentEdge::Failed => {
                 self.begun = None;
-                self.made.push(Made { from: None, to: frame });
+                self.made.push(Made { from: None, to: frame, diagnosis });
             }
         }
     }
@@ -83,6 +123,7 @@ impl Told {
     #[must_use]
     pub fn table(&self, topology: &Topology, limits: &Limits, until_ns: u64) -> Option<Table> {
         let begun = self.begun.iter().filter(|frame| frame.at_ns <= until_ns);
+        let diagnosis = self.diagnosis_by(until_ns)?;
         let last = self.until(until_ns).map(|made| &made.to).chain(begun).last()?;
         let of = last.experiment.as_deref()?;
         let seen = self.seen(topology, until_ns);
@@ -94,13 +135,15 @@ impl Told {
             cold: WorkingSet::Hot,
         };
         let left = left(&topology, &base, limits, &seen);
-        let first_ns = self.made.first().and_then(|made| made.from.as_ref()).map_or(0, |from| from.at_ns);
+        let first_ns =
+            self.until(until_ns).next().and_then(|made| made.from.as_ref()).map_or(0, |from| from.at_ns);
         let spent = Duration::from_nanos(last.at_ns.saturating_sub(first_ns));
         let each = match u32::try_from(seen.len()) {
             Ok(count) if count > 2 => spent / count,
             _ => Duration::from_millis(of.takes_ms),
         };
         let rails = judge(&topology, limits, &seen);
+        let load = self.until(until_ns).filter_map(|made| made.to.load.as_deref()).last();
         Some(Table {
             shared_limits: shared_limits(&topology, limits, &seen, &rails),
             rails,
@@ -108,6 +151,9 @@ impl Told {
             left,
             time_left: each * u32::try_from(left).unwrap_or(u32::MAX),
             now: next(&topology, &base, limits, &seen),
+            is_left: self.left_at_ns.get(diagnosis).is_some_and(|at_ns| *at_ns <= until_ns),
+            is_functional_check: load.is_some_and(Load::is_functional_check),
+            caveat: load.and_then(caveat),
         })
     }
 
@@ -116,16 +162,19 @@ impl Told {
     pub fn diagnosis(&self, session: &Session, limits: &Limits) -> Option<Diagnosis> {
         let topology = session.topology();
         let table = self.table(topology, limits, u64::MAX)?;
-        let all = || self.made.iter().filter_map(|made| made.to.experiment.as_deref());
+        let all = || self.until(u64::MAX).filter_map(|made| made.to.experiment.as_deref());
         let first = all().next()?;
+        let first_ns =
+            self.until(u64::MAX).next().map_or(0, |made| made.from.as_ref().unwrap_or(&made.to).at_ns);
+        let last_ns = self.until(u64::MAX).last().map_or(first_ns, |made| made.to.at_ns);
         Some(Diagnosis {
             schema: SCHEMA,
             generated_by: crate::GENERATED_BY,
             hostname: topology.host.hostname.clone(),
             peer: all().find_map(|of| of.peer.clone()),
-            caveat: all().filter_map(|of| of.caveat.clone()).next_back(),
+            caveat: session.simulated.as_ref().map(simulated).or(table.caveat),
             load: in_words(first.size_bytes, first.base_qps),
-            took_s: (self.made.last().map_or(0, |made| made.to.at_ns) as f64 / 1e8).round() / 10.0,
+            took_s: (last_ns.saturating_sub(first_ns) as f64 / 1e8).round() / 10.0,
             cut_short: table.now.is_some(),
             rails: table.rails,
             shared_limits: table.shared_limits,
@@ -133,8 +182,18 @@ impl Told {
         })
     }
 
+    /// Loads of the diagnosis that went on last by then, which were over.
     fn until(&self, until_ns: u64) -> impl Iterator<Item = &Made> {
-        self.made.iter().filter(move |made| made.to.at_ns <= until_ns)
+        let diagnosis = self.diagnosis_by(until_ns);
+        let over = self.made.iter().filter(move |made| made.to.at_ns <= until_ns);
+        over.filter(move |made| Some(made.diagnosis) == diagnosis)
+    }
+
+    /// The diagnosis that went on last by then.
+    fn diagnosis_by(&self, until_ns: u64) -> Option<usize> {
+        let begun = self.begun.iter().filter(|frame| frame.at_ns <= until_ns).map(|_| self.diagnosis);
+        let over = self.made.iter().filter(|made| made.to.at_ns <= until_ns).map(|made| made.diagnosis);
+        begun.chain(over).max()
     }
 }
 

@@ -116,7 +116,13 @@ mod tests {
         let quality = if gb_per_s.is_some() { Quality::Good } else { Quality::Reset };
         let rates =
             RailRates { quality, rx_gb_per_s: gb_per_s, counted_ns: FIRST_NS, ..RailRates::default() };
-        Interval { from_ns: at * FIRST_NS, to_ns: (at + 1) * FIRST_NS, rails: vec![rates], load_op: None }
+        Interval {
+            from_ns: at * FIRST_NS,
+            to_ns: (at + 1) * FIRST_NS,
+            rails: vec![rates],
+            load_op: None,
+            earlier_loads: None,
+        }
     }
 
     fn rates(heat: &Heat, count: u64, parts: usize) -> Vec<Option<f64>> {
@@ -146,7 +152,7 @@ mod tests {
                 ..RailRates::default()
             };
             let (from_ns, to_ns) = (at * 10 * FIRST_NS, (at + 1) * 10 * FIRST_NS);
-            heat.add(&Interval { from_ns, to_ns, rails: vec![rates], load_op: None });
+            heat.add(&Interval { from_ns, to_ns, rails: vec![rates], load_op: None, earlier_loads: None });
         }
         let all = rates(&heat, 30, 30);
         assert_eq!(all[..10], [Some(20.0); 10]);

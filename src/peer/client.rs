@@ -1,7 +1,7 @@
 //! `load`: the control connection, on a thread of its own while the screen runs.
 
 use super::agreement::{Agreed, negotiate};
-use super::attendance::{Attendance, Ended};
+use super::attendance::{Attendance, Ended, LOOK_EVERY};
 use super::crowding::crowding;
 use super::diary::Diary;
 use super::end::End;
@@ -11,6 +11,7 @@ use super::perftest::Used;
 use super::server::Say;
 use super::target::Target;
 use super::traffic::{Controlled, PeerSide, Sums};
+use crate::session::Stop;
 use crate::signals::Signals;
 use probes::load::{Params, RunningLoad};
 use probes::model::{LegsSought, Worker, WorkerPhase};
@@ -18,6 +19,7 @@ use std::pin::pin;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
+use tokio::time::sleep;
 
 /// A load whose rails are connected; nothing moves before [`Connected::go`].
 pub struct Connected {
@@ -41,6 +43,13 @@ impl Connected {
     pub fn keep_sought(&mut self, sought: Vec<LegsSought>) {
         if let Some(load) = &mut self.load {
             load.keep_sought(sought);
+        }
+    }
+
+    /// Tells the load how many of its session came before it; before it is taken.
+    pub fn keep_earlier(&mut self, earlier: u32) {
+        if let Some(load) = &mut self.load {
+            load.keep_earlier(earlier);
         }
     }
 
@@ -180,6 +189,23 @@ fn path_mtu_words(workers: &[Worker]) -> Option<String> {
 ///
 /// In one line: the peer is not there, is something else, does not fit, or no rail could be opened.
 pub fn connect(end: End, target: Target, params: Params, say: Say) -> Result<Connected, PeerError> {
+    connect_until(&Stop::new(), end, target, params, say)
+}
+
+/// The same, given up when this is told to stop: a key does that where the terminal makes no signals. Once connected, nobody
+/// listens to it.
+///
+/// # Errors
+///
+/// As [`connect`].
+pub fn connect_until(
+    stop: &Stop,
+    end: End,
+    target: Target,
+    params: Params,
+    say: Say,
+) -> Result<Connected, PeerError> {
+    let stop = stop.clone();
     let (ready, connected) = mpsc::channel();
     let (go, may_go) = oneshot::channel();
     let (finish, finished) = oneshot::channel();
@@ -195,7 +221,16 @@ pub fn connect(end: End, target: Target, params: Params, say: Say) -> Result<Con
         let ended = runtime.block_on(async move {
             let mut signals = Signals::catch();
             let mut interrupted = pin!(signals.received());
-            match negotiate(&end, &target, params, &mut interrupted).await {
+            let negotiated = {
+                let mut given_up = pin!(async {
+                    tokio::select! {
+                        signal = &mut interrupted => signal,
+                        () = told(&stop) => "a key",
+                    }
+                });
+                negotiate(&end, &target, params, &mut given_up).await
+            };
+            match negotiated {
                 Ok((link, agreed, party)) => {
                     let there = Arc::new(PeerSide::default());
                     let diary = Arc::new(Diary::default());
@@ -234,6 +269,13 @@ pub fn connect(end: End, target: Target, params: Params, say: Say) -> Result<Con
         }),
         Ok(Err(error)) => Err(error),
         Err(_) => Err(PeerError::NoThread(std::io::Error::other("it ended without a word"))),
+    }
+}
+
+/// Waits until it was told to stop.
+async fn told(stop: &Stop) {
+    while !stop.is_stopped() {
+        sleep(LOOK_EVERY).await;
     }
 }
 

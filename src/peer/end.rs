@@ -6,7 +6,7 @@ use super::message::Hello;
 use super::offer::{Offer, offers};
 use super::token::Token;
 use crate::session;
-use crate::settings::Common;
+use crate::settings::{Common, Overlay};
 use probes::addresses::addresses;
 use probes::ffi::cuda::Facts;
 use probes::load::{Memory, gpu_facts};
@@ -76,8 +76,31 @@ impl End {
     /// There is no RDMA device, a rail of `--rails` is not there or not ACTIVE, no rail is, or a rail has
     /// nothing at `gid_index`.
     pub fn of(common: &Common, gid_index: Option<u32>) -> anyhow::Result<(Root, Self)> {
-        let (root, topology) = session::node(common)?;
+        Self::among(common.overlay.rails.as_deref(), common, gid_index)
+    }
+
+    /// The same on a host of which only these rails are looked at, all where none is named: those of a session, whose places
+    /// among them frames go by.
+    ///
+    /// # Errors
+    ///
+    /// As [`End::of`]; or a rail of `--rails` is not among them.
+    pub fn among(
+        known: Option<&[String]>,
+        common: &Common,
+        gid_index: Option<u32>,
+    ) -> anyhow::Result<(Root, Self)> {
         let rails = common.overlay.rails.as_deref();
+        if let (Some(known), Some(rails)) = (known, rails)
+            && let Some(other) = rails.iter().find(|rail| !known.contains(rail))
+        {
+            anyhow::bail!(
+                "--rails (-d) {other}: this session has {} alone; leave, and start again with it",
+                known.join(", ")
+            );
+        }
+        let overlay = Overlay { rails: known.map(<[String]>::to_vec), ..common.overlay.clone() };
+        let (root, topology) = session::node(&Common { overlay, ..common.clone() })?;
         let offers = offers(&topology, &addresses(), rails, gid_index)?;
         let end = Self {
             me: Hello::here(),

@@ -41,6 +41,17 @@ pub enum PeerError {
         /// What it seems to be.
         what: String,
     },
+    /// Something listens there and does not speak.
+    #[error(
+        "{peer} takes the connection and says nothing for {seconds} s: its railscope is stopped (Ctrl-Z, a debugger) or its \
+         host is stuck: look there; or something else listens on that port: `railscope serve` prints the line to type"
+    )]
+    Mute {
+        /// Address and port.
+        peer: String,
+        /// How long.
+        seconds: f64,
+    },
     /// The peer speaks another version of the protocol.
     #[error(
         "{peer} runs railscope {their_version} (control protocol {theirs}), this is railscope {our_version} \

@@ -83,6 +83,11 @@ impl Controlled {
         self
     }
 
+    /// So many loads of its session came before it.
+    pub(super) fn keep_earlier(&mut self, earlier: u32) {
+        self.load = Arc::new(Load { earlier, ..(*self.load).clone() });
+    }
+
     /// Keeps how it was sought that each leg of a bond receives.
     pub(super) fn keep_sought(&mut self, legs_sought: Vec<LegsSought>) {
         if !legs_sought.is_empty() {

@@ -55,8 +55,7 @@ pub async fn read_greeting(
         return Err(broken(peer, cause));
     }
     if heard.is_err() && line.is_empty() {
-        let what = format!("it accepts and says nothing for {} s", within.as_secs_f64());
-        return Err(PeerError::Foreign { peer: peer.to_owned(), what });
+        return Err(PeerError::Mute { peer: peer.to_owned(), seconds: within.as_secs_f64() });
     }
     if line.is_empty() {
         return Err(PeerError::Closed { peer: peer.to_owned() });
@@ -214,7 +213,7 @@ mod tests {
     async fn who_says_nothing_is_not_waited_for() {
         let (near, _far) = tokio::io::duplex(64);
         let error = read_greeting(&mut BufReader::new(near), "n2:18520", SOON).await.unwrap_err();
-        assert!(error.to_string().contains("accepts and says nothing for 3 s"), "{error}");
+        assert!(error.to_string().contains("says nothing for 3 s: its railscope is stopped"), "{error}");
     }
 
     #[tokio::test]

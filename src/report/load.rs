@@ -11,12 +11,20 @@ use probes::model::{
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 /// The load of the session.
 #[expect(clippy::struct_excessive_bools, reason = "keys of a JSON object, each true or false by itself")]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadBlock {
     /// `ours`, or `described` beside a copied tree.
     pub origin: LoadOrigin,
+    /// Loads of this session that came before it, whose figures are not in these; left out of the first.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub earlier_loads: u32,
     /// `read` or `write`.
     pub op: LoadOp,
     /// Whether the peer did the same in the other direction at the same time.
@@ -227,6 +235,7 @@ impl LoadBlock {
         }
         Some(Self {
             origin: load.origin,
+            earlier_loads: load.earlier,
             op: load.op,
             bidirectional: load.bidirectional,
             peer_gb_per_s: newest

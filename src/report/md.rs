@@ -79,6 +79,7 @@ fn circumstances(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
         None if report.session.planned_loads.is_some() => {
             writeln!(f, "- load: {}", prose(&facts::of_diagnosis(report)))?;
         }
+        None if report.session.load_is_past => writeln!(f, "- load: {}", prose(facts::LOAD_IS_PAST))?,
         None if report.has_rates() => {
             writeln!(
                 f,

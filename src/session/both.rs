@@ -37,6 +37,8 @@ impl Inbox {
 pub struct Both<S> {
     here: S,
     there: Arc<Inbox>,
+    /// What the other host's times here lie behind those of the session, nanoseconds.
+    behind_ns: i64,
     session: Arc<Session>,
 }
 
@@ -47,7 +49,20 @@ impl<S: FrameSource> Both<S> {
         let own = here.session();
         let hosts = own.hosts.iter().take(1).cloned().chain([topology]).collect();
         let session = Session { hosts, clock_offset_ns: Some(clock_offset_ns), ..(*own).clone() };
-        Self { here, there, session: Arc::new(session) }
+        Self { here, there, behind_ns: 0, session: Arc::new(session) }
+    }
+
+    /// A later part of a session of both hosts: the other one's times become ours by adding `clock_offset_ns`, which need not
+    /// be what the session has.
+    #[must_use]
+    pub fn going_on(here: S, there: Arc<Inbox>, session: Arc<Session>, clock_offset_ns: i64) -> Self {
+        let behind_ns = clock_offset_ns.saturating_sub(session.clock_offset_ns.unwrap_or_default());
+        Self { here, there, behind_ns, session }
+    }
+
+    /// The other host's frame as the session has it.
+    fn of_session(&self, frame: Frame) -> Frame {
+        Frame { host: 1, at_ns: frame.at_ns.saturating_add_signed(self.behind_ns), ..frame }
     }
 }
 
@@ -58,12 +73,12 @@ impl<S: FrameSource> FrameSource for Both<S> {
 
     fn next_frame(&mut self) -> Result<Option<Frame>, SourceError> {
         if let Some(frame) = self.there.take() {
-            return Ok(Some(Frame { host: 1, ..frame }));
+            return Ok(Some(self.of_session(frame)));
         }
         match self.here.next_frame()? {
             Some(frame) => Ok(Some(frame)),
             // what came while we waited for our own last one
-            None => Ok(self.there.take().map(|frame| Frame { host: 1, ..frame })),
+            None => Ok(self.there.take().map(|frame| self.of_session(frame))),
         }
     }
 }

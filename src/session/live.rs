@@ -103,6 +103,14 @@ impl Live {
         self
     }
 
+    /// The same as a later part of a session that began then: its times go on from there.
+    #[must_use]
+    pub fn going_on(mut self, began: Instant) -> Self {
+        self.began = began;
+        self.from = began.elapsed();
+        self
+    }
+
     /// When the session began: the times of its frames count from here.
     #[must_use]
     pub fn began(&self) -> Instant {

@@ -66,6 +66,11 @@ impl Part {
     /// Takes off what the load had done before.
     fn taken_off(&self, mut frame: Frame) -> Frame {
         let Some(Some(before)) = self.before.get(frame.host) else { return frame };
+        let number = |frame: &Frame| frame.load.as_ref().map(|load| load.earlier);
+        if number(before) != number(&frame) {
+            // of a load that began within the part nothing was done before
+            return frame;
+        }
         for (worker, then) in frame.workers.iter_mut().zip(&before.workers) {
             worker.measured = since(worker.measured, then.measured);
             worker.restarts = worker.restarts.saturating_sub(then.restarts);

@@ -90,6 +90,8 @@ pub struct Interval {
     pub rails: Vec<RailRates>,
     /// Direction of the load that covers it.
     pub load_op: Option<LoadOp>,
+    /// Which of the session's loads that is, by how many came before it; `None` without one.
+    pub earlier_loads: Option<u32>,
 }
 
 impl Interval {
@@ -130,6 +132,7 @@ impl Tracker {
             to_ns: frame.at_ns,
             rails,
             load_op: frame.load.as_ref().map(|load| load.op),
+            earlier_loads: frame.load.as_ref().map(|load| load.earlier),
         })
     }
 
@@ -147,7 +150,10 @@ impl Tracker {
         let device = topology.rails[at].device.as_str();
         let ns_since = |then: &Frame| frame.at_ns.saturating_sub(then.at_ns);
         if let Some(before) = before {
-            own_load(&mut rates, before, frame, at);
+            // threads of another load have counted from another zero
+            if is_one_load(before, frame) {
+                own_load(&mut rates, before, frame, at);
+            }
             let is_check = frame.load.as_ref().is_some_and(|load| load.is_functional_check());
             let is_capped = frame.load.as_ref().is_some_and(|load| load.is_held_back());
             let loaded = (rates.measured && !is_check && !is_capped)
@@ -179,6 +185,14 @@ impl Tracker {
             rates.went_back = went_back(&then.rails[at], rail, &rates.growth);
         }
         rates
+    }
+}
+
+/// Whether both frames are of the same load, or one of them is of none.
+fn is_one_load(before: &Frame, frame: &Frame) -> bool {
+    match (&before.load, &frame.load) {
+        (Some(then), Some(now)) => then.earlier == now.earlier,
+        _ => true,
     }
 }
 

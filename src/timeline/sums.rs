@@ -133,6 +133,11 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_none_yet(count: &u32) -> bool {
+    *count == 0
+}
+
 /// Sums of one host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -160,6 +165,9 @@ pub struct Sums {
     pub functional_check: bool,
     /// Whether a load that was held back was among it, whose rates are no level of a rail.
     pub held_back: bool,
+    /// Loads of ours that were over when the one began that the sums of a load are of.
+    #[serde(skip_serializing_if = "is_none_yet")]
+    pub earlier_loads: u32,
     /// Time of the newest frame, nanoseconds.
     pub until_ns: u64,
 }
@@ -183,6 +191,20 @@ impl Sums {
                 .map(|rail| rail.bond.iter().flat_map(|bond| &bond.legs).map(|leg| leg.link_up).collect())
                 .collect(),
             ..Self::default()
+        }
+    }
+
+    /// From here on what is summed of a load is of another one: what two loads did makes no mean.
+    pub(super) fn begin_load(&mut self, earlier_loads: u32) {
+        self.earlier_loads = earlier_loads;
+        self.workers.clear();
+        (self.functional_check, self.held_back) = (false, false);
+        for rail in &mut self.rails {
+            rail.load = Sum::default();
+            rail.load_could = Sum::default();
+            rail.loaded_rx = Sum::default();
+            rail.loaded_tx = Sum::default();
+            rail.latency = Latencies::default();
         }
     }
 

@@ -3,7 +3,7 @@
 use super::page::{self, Page};
 use super::theme::Theme;
 use super::units::time_left;
-use crate::app::{Action, App, Mode};
+use crate::app::{Action, App};
 use crate::experiments::hypotheses::{Answer, Hypothesis};
 use crate::experiments::told::Table;
 use crate::experiments::{RailDiagnosis, SharedLimit};
@@ -47,12 +47,12 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
 fn none(app: &App, cells: u16) -> Vec<ratatui::text::Line<'static>> {
     let theme = app.theme();
     let mut page = Page::new(cells, theme);
-    if app.how().mode == Mode::Diagnosis {
+    if app.is_diagnosing() {
         page.heading("Experiments", "the first load goes on");
         return page.into_lines();
     }
     page.heading("No diagnosis", "this session has none so far");
-    if app.how().diagnose.is_some() {
+    if app.how().diagnose.is_some() || app.goes_on().is_some() {
         let key = app.keys().first(Action::Diagnose);
         let says = format!(
             "{key} loads the rails one way after the other, and tells which of seven causes makes one slow"
@@ -76,7 +76,7 @@ fn progress(app: &App, table: &Table, page: &mut Page) {
     let is_over = table.now.is_none();
     let beside = if is_over {
         format!("all {all} were made")
-    } else if app.ending().is_some() {
+    } else if table.is_left || app.ending().is_some() {
         format!("{} of {all} were made before it ended", table.made)
     } else {
         // which rails are slow, and so what is to be tried on them, is not known before these loads were made
@@ -94,8 +94,11 @@ fn progress(app: &App, table: &Table, page: &mut Page) {
         Span::styled(theme.pick("█", "#").repeat(done), theme.strong()),
         Span::styled(theme.pick("░", "-").repeat(room - done), theme.dim()),
     ]);
-    if let (Some(step), None) = (&table.now, app.ending()) {
+    if let (Some(step), None, false) = (&table.now, app.ending(), table.is_left) {
         page.row("now", &step.to_string(), theme.plain());
+    }
+    if let Some(caveat) = &table.caveat {
+        page.row("mind", caveat, theme.severity(Severity::Warning));
     }
 }
 
@@ -103,7 +106,15 @@ fn progress(app: &App, table: &Table, page: &mut Page) {
 fn verdict(table: &Table, page: &mut Page) {
     let theme = page.theme();
     let (so_far, over) = ("so far: loads to come may still turn it", "all loads were made");
-    page.heading("Verdict", if table.now.is_some() { so_far } else { over });
+    let cut_short = "of the loads that were made: the others may have turned it";
+    page.heading(
+        "Verdict",
+        match (&table.now, table.is_left) {
+            (None, _) => over,
+            (Some(_), true) => cut_short,
+            (Some(_), false) => so_far,
+        },
+    );
     for limit in &table.shared_limits {
         let text = format!("{} share a limit beyond this host's PCIe and memory", limit.devices.join(", "));
         page.row("SLOW", &text, theme.severity(Severity::Warning));
@@ -119,8 +130,21 @@ fn verdict(table: &Table, page: &mut Page) {
         };
         page.row("SLOW", &format!("{} {cause}", rail.device), theme.severity(Severity::Warning));
     }
+    let unmeasured =
+        table.rails.iter().filter(|rail| rail.alone_gb_per_s.is_none() && !rail.failed.is_empty());
+    let unmeasured: Vec<&str> = unmeasured.map(|rail| rail.device.as_str()).collect();
+    if !unmeasured.is_empty() {
+        let text = format!("{} could not be measured, for the reasons below", unmeasured.join(", "));
+        page.row("UNKNOWN", &text, theme.severity(Severity::Warning));
+    }
     if slow.is_empty() && table.shared_limits.is_empty() {
-        page.row("", "no rail is slow", theme.plain());
+        let text = match (table.is_functional_check, unmeasured.is_empty()) {
+            (true, _) => "not judged: a load over TCP proves nothing about a rail",
+            (false, true) => "no rail is slow",
+            (false, false) if unmeasured.len() == table.rails.len() => "nothing could be measured",
+            (false, false) => "of the others no rail is slow",
+        };
+        page.row("", text, theme.plain());
     }
 }
 

@@ -158,6 +158,10 @@ fn mean(host: &HostTimeline, rail: RailId, kind: Kind, quality: Quality) -> Opti
         if matches!(kind, Kind::Rx | Kind::Tx) && rates.quality != quality {
             continue;
         }
+        // what a load before moved is no rate of the one that goes on
+        if kind.is_payload() && interval.earlier_loads != Some(host.sums().earlier_loads) {
+            continue;
+        }
         let Some(rate) = kind.of(rates) else { continue };
         let (from_ns, to_ns) = kind.span(interval, rates);
         let end = *until_ns.get_or_insert(to_ns);
@@ -259,10 +263,11 @@ pub fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Figure, Kind, past};
+    use super::{Figure, Kind, past, rate};
     use crate::timeline::{Timeline, WINDOW_NS};
     use crate::view::fixture::{Node, host_of, rail_frame};
-    use probes::model::{Frame, Gap, RailFrame, RailId};
+    use probes::model::{Frame, Gap, Load, RailFrame, RailId, WorkerFrame, WorkerPhase};
+    use std::sync::Arc;
 
     const RAIL: RailId = RailId(0);
 
@@ -283,6 +288,31 @@ mod tests {
 
     fn figure(timeline: &Timeline) -> Figure {
         Figure::of(timeline.local(), timeline.session().topology(), RAIL)
+    }
+
+    #[test]
+    fn a_rail_that_the_load_of_now_leaves_out_has_no_payload_of_the_one_before() {
+        let mut timeline = Timeline::new(Node::with_rails(2).session());
+        let worker = |rail, at: u64| WorkerFrame {
+            rail: Some(RailId(rail)),
+            phase: WorkerPhase::Measuring,
+            bytes: at * 4_000_000_000,
+            ..WorkerFrame::default()
+        };
+        // both rails, then the second alone
+        for at in 0..10u64 {
+            let (earlier, rails) = if at < 5 { (0, 0..2) } else { (1, 1..2) };
+            timeline.push(Frame {
+                seq: at,
+                at_ns: at * 100_000_000,
+                rails: vec![RailFrame::default(); 2],
+                load: Some(Arc::new(Load { earlier, ..Load::default() })),
+                workers: rails.map(|rail| worker(rail, at)).collect(),
+                ..Frame::default()
+            });
+        }
+        let rate = |rail| rate(timeline.local(), RailId(rail), Kind::Read);
+        assert_eq!((rate(0), rate(1)), (None, Some(40.0)));
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use super::hints::piece;
 use super::segments::{Segment, paint};
 use super::theme::Theme;
-use crate::app::{Action, App, BINDINGS, FORMS_OF_RATE, FORMS_OF_TIME, Mode, Prompt, Question, View};
+use crate::app::{
+    Action, App, BINDINGS, FORMS_OF_CHANGES, FORMS_OF_RATE, FORMS_OF_TIME, Mode, Prompt, Question, View,
+};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use widgets::{clip, width};
@@ -31,11 +33,17 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
                 (Action::Diagnose, View::Experiments) if app.how().mode == Mode::Diagnosis => {
                     if app.how().diagnose.is_some() { "end, back" } else { "end" }
                 }
-                (Action::Diagnose, View::Experiments) if app.how().diagnose.is_some() => "begin",
+                (Action::Diagnose, View::Experiments) if app.is_diagnosing() => "end, back",
+                (Action::Diagnose, View::Experiments)
+                    if app.how().diagnose.is_some() || app.goes_on().is_some() =>
+                {
+                    "begin"
+                }
                 (Action::Down, View::Rail | View::Load | View::Experiments) => "scroll",
                 (Action::Copy, View::Placement) => "copy",
                 (Action::HoldLoad, View::Load) if app.can_steer() => "hold",
                 (Action::Rate, View::Load) if app.can_steer() => "rate",
+                (Action::StartAnew, View::Load) if app.goes_on().is_some() => "start anew",
                 _ => binding.foot?,
             };
             // help and quit stay to the last
@@ -47,7 +55,8 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
                     | Action::Jump
                     | Action::NextFinding
                     | Action::HoldLoad
-                    | Action::Rate,
+                    | Action::Rate
+                    | Action::StartAnew,
                     _,
                 )
                 | (Action::Copy, View::Placement)
@@ -77,6 +86,7 @@ pub fn ask(prompt: &Prompt, theme: Theme, area: Rect, frame: &mut Frame) {
     let (question, forms) = match prompt.question {
         Question::Time => ("go to:", FORMS_OF_TIME),
         Question::Rate => ("rate cap:", FORMS_OF_RATE),
+        Question::Anew => ("start anew with:", FORMS_OF_CHANGES),
         Question::Sessions => ("filter:", "file, host or code of a finding; Enter keeps it, Esc ends it"),
         Question::Filter => ("filter:", "device, netdev, N0 or code; Enter keeps it, Esc ends it"),
         Question::Mark => ("mark:", "what happens now, in a few words; Enter sets it"),

@@ -4,6 +4,7 @@ use super::segments::{Segment, paint};
 use super::theme::Theme;
 use super::units::{exact_position, position, seconds, time_of_day};
 use crate::app::{App, Mode};
+use crate::session::Now;
 use crate::settings::{Period, Size};
 use crate::timeline::HostTimeline;
 use probes::model::{Experiment, ExperimentEdge, Load, LoadOp, LoadOrigin, WorkerPhase};
@@ -148,13 +149,28 @@ fn load(app: &App) -> String {
     if let Some(reason) = app.ending().and_then(|ending| ending.reason.as_ref()) {
         return reason.clone();
     }
+    if let Some(text) = app.goes_on().filter(|_| !app.is_paused()).and_then(without_load) {
+        return text;
+    }
     let host = app.shown().local();
     let experiment = host.latest().and_then(|frame| frame.experiment.as_deref());
     match (host.load(), experiment) {
         (_, Some(experiment)) => of_diagnosis(experiment),
-        (None, None) if app.how().mode == Mode::Diagnosis => "diagnosis: its first load".to_owned(),
+        (None, None) if app.is_diagnosing() => "diagnosis: its first load".to_owned(),
         (None, None) => "watching; no load".to_owned(),
         (Some(load), None) => describe(load, host, app.theme().pick("×", "x")),
+    }
+}
+
+/// What is to be said where the load that was has ended; `None` while a load or a diagnosis goes on.
+fn without_load(now: Now) -> Option<String> {
+    match now {
+        Now::Load | Now::Diagnosis => None,
+        Now::Opening(words) => Some(format!("the load is being started {words}")),
+        Now::Diagnosed => {
+            Some("no load: the diagnosis is over; Esc in Experiments starts it again".to_owned())
+        }
+        Now::Refused(why) => Some(format!("NO LOAD: {why}")),
     }
 }
 

@@ -152,6 +152,7 @@ fn of(action: Action) -> Of {
         | A::ZoomOut
         | A::Heat
         | A::HoldLoad
+        | A::StartAnew
         | A::Rate => Of::Place,
         A::Pause
         | A::StepBack

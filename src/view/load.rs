@@ -5,6 +5,7 @@ use super::segments::{Segment, paint};
 use super::units::Rates;
 use crate::app::App;
 use crate::report::{LoadBlock, PerfRow};
+use crate::timeline::Timeline;
 use probes::model::{Load, LoadOp, LoadOrigin};
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -18,14 +19,14 @@ const LOW: u16 = 18;
 pub fn height(app: &App, area: Rect) -> u16 {
     match app.shown().local().load() {
         Some(load) if load.origin == LoadOrigin::Ours => {
-            1 + u16::from(area.width < WIDE && area.height >= LOW && !is_simulated(app, load))
+            1 + u16::from(area.width < WIDE && area.height >= LOW && !is_simulated(app.shown(), load))
         }
         _ => 0,
     }
 }
 
-fn is_simulated(app: &App, load: &Load) -> bool {
-    app.shown().session().simulated.is_some() || load.is_simulated()
+fn is_simulated(timeline: &Timeline, load: &Load) -> bool {
+    timeline.session().simulated.is_some() || load.is_simulated()
 }
 
 /// Draws it into as many lines as there are.
@@ -44,10 +45,10 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
 }
 
 /// What has to stand beside a rate that is no figure of the fabric.
-pub fn no_figure_of_the_fabric(app: &App) -> Vec<&'static str> {
-    let Some(load) = app.shown().local().load() else { return Vec::new() };
+pub fn no_figure_of_the_fabric(timeline: &Timeline) -> Vec<&'static str> {
+    let Some(load) = timeline.local().load() else { return Vec::new() };
     let labels = [
-        (is_simulated(app, load), "simulated"),
+        (is_simulated(timeline, load), "simulated"),
         (load.loopback, "loopback, not fabric"),
         (load.is_functional_check(), "functional check"),
     ];

@@ -19,7 +19,7 @@ use ratatui::layout::Rect;
 pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
     let theme = app.theme();
     let (columns, cells) = page::columns(area);
-    let Some(load) = LoadBlock::of(app.shown()) else {
+    let Some(load) = LoadBlock::of(app.with_load()) else {
         let mut page = Page::new(area.width, theme);
         page.heading("No load", "this session has none so far: what is seen is other programs' traffic");
         page.row(
@@ -49,7 +49,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
 
 /// The line that starts the same load; `None` where there is none of our own that goes on.
 pub fn command(app: &App) -> Option<String> {
-    let load = LoadBlock::of(app.shown()).filter(|load| form::is_there(app, load))?;
+    let load = LoadBlock::of(app.with_load()).filter(|load| form::is_there(app, load))?;
     Some(form::command(app, &load))
 }
 
@@ -59,12 +59,16 @@ fn header_of(app: &App, load: &LoadBlock, page: &mut Page) {
         LoadOp::Read => "READ",
         LoadOp::Write => "WRITE",
     };
-    let labels = no_figure_of_the_fabric(app);
+    let labels = no_figure_of_the_fabric(app.with_load());
     let whose = match load.origin {
         LoadOrigin::Ours => "railscope's own",
         LoadOrigin::Described => "described beside the tree",
     };
     let beside = [vec![whose], labels].concat().join("; ");
+    let beside = match load.earlier_loads {
+        0 => beside,
+        earlier => format!("{beside}; load {} of this session, figures of it alone", earlier + 1),
+    };
     let both = if load.bidirectional { " both ways" } else { "" };
     page.heading(&format!("{op}{both}"), &beside);
     if let Some(why) = &load.ended {

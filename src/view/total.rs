@@ -92,7 +92,7 @@ pub fn draw(app: &App, shown: &Range<usize>, area: Rect, frame: &mut Frame) {
     }
     // beside the rate itself, whatever else has no room
     let at = left.len().min(2 + usize::from(listed_count < count));
-    for (ahead, label) in (at..).zip(no_figure_of_the_fabric(app)) {
+    for (ahead, label) in (at..).zip(no_figure_of_the_fabric(app.shown())) {
         left.insert(ahead, Segment::new(label, theme.sign(), 0));
     }
     let implausible: Vec<_> = topology

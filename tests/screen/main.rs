@@ -1,5 +1,6 @@
 //! The screen as a person meets it: the program on a terminal of its own, with keys, signals and other sizes.
 
+mod anew;
 mod every_key;
 mod person;
 mod storm;

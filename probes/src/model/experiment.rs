@@ -118,9 +118,6 @@ pub struct Experiment {
     /// Name of the other end; `None` in a simulation, and where no load came about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<String>,
-    /// What its figures are not (`loopback, not fabric`); `None` of figures of the fabric.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub caveat: Option<String>,
     /// What the plan expects it to take, with what is around it, milliseconds.
     pub takes_ms: u64,
 }

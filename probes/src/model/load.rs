@@ -109,6 +109,10 @@ impl fmt::Display for Worker {
 pub struct Load {
     /// Whose it is.
     pub origin: LoadOrigin,
+    /// How many loads of the session came before it: a person may end one and have another begin. 0 of the first, and in
+    /// older sessions. What two of them did has nothing in common.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub earlier: u32,
     /// Direction.
     pub op: LoadOp,
     /// Whether the peer did the same in the other direction at the same time.
@@ -185,7 +189,19 @@ pub struct Load {
     pub perf_gaps: BTreeMap<String, String>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 impl Load {
+    /// Whether its rate can be changed while it runs: of one whose threads post on one rail each, in one direction, and not
+    /// over TCP.
+    #[must_use]
+    pub fn can_be_held(&self) -> bool {
+        self.batch.is_none() && !self.bidirectional && !self.is_functional_check()
+    }
+
     /// Whether it goes over TCP: it shows that data pass, and its rates prove nothing about a rail.
     #[must_use]
     pub fn is_functional_check(&self) -> bool {

@@ -3,7 +3,9 @@
 use super::{Laboratory, Made};
 use crate::cli::DiagnoseArgs;
 use crate::commands::sweep::measuring::{Bench, Peer};
+use crate::commands::way::Way;
 use crate::experiments::Step;
+use crate::experiments::told::caveat;
 use crate::peer::{Door, Target};
 use crate::session::Stop;
 use crate::settings::Common;
@@ -30,11 +32,22 @@ impl Rails {
             args.peer.as_deref().context("PEER is missing: name the host that runs `railscope serve`")?;
         let target = Target::parse(peer).map_err(anyhow::Error::msg)?;
         let door = Door::with_token(args.token.as_deref()).map_err(anyhow::Error::msg)?;
-        let peer = Peer::of(target, door, args.gid_index, common, stop.clone())?.seen();
+        let way = Way::to(target, door, args.gid_index, common)?;
+        Ok(Self::over(Peer::over(way, stop.clone()), stop))
+    }
+
+    /// The rails of this host that can be loaded, and this peer, which tells of its own.
+    pub(super) fn over(peer: Peer, stop: Stop) -> Self {
+        let peer = peer.seen();
         let mut topology = peer.topology().clone();
         let devices = peer.devices();
         topology.rails.retain(|rail| devices.contains(&rail.device));
-        Ok(Self { peer, topology, stop })
+        Self { peer, topology, stop }
+    }
+
+    /// This host, with the rails that can be loaded.
+    pub(super) fn loaded(&self) -> &Topology {
+        &self.topology
     }
 }
 
@@ -60,7 +73,7 @@ impl Laboratory for Rails {
             Ok(None) => None,
             Ok(Some(measured)) => {
                 let load = measured.to.load.as_deref();
-                let caveat = load.filter(|load| load.loopback).map(|_| "loopback, not fabric".to_owned());
+                let caveat = load.and_then(caveat);
                 Some(Ok(Made {
                     from: measured.from,
                     to: measured.to,

@@ -4,6 +4,7 @@ use super::{Laboratory, Made};
 use crate::cli::DiagnoseArgs;
 use crate::commands::sweep::far_side::FarSide;
 use crate::experiments::Step;
+use crate::experiments::told;
 use crate::session::Stop;
 use crate::settings::Common;
 use crate::sim::{Scenario, Setup, World};
@@ -58,8 +59,7 @@ impl Laboratory for SimulatedRails {
     }
 
     fn caveat(&self) -> Option<String> {
-        let (scenario, seed) = self.world.scenario();
-        Some(format!("simulated, scenario {scenario}, seed {seed}"))
+        self.simulated().as_ref().map(told::simulated)
     }
 
     fn make(&mut self, step: &Step, window: Duration) -> Option<Result<Made, String>> {

@@ -16,12 +16,14 @@ use std::time::{Duration, Instant};
 pub(super) struct Outcome {
     /// What each load showed.
     pub(super) seen: Vec<Seen>,
-    /// Time that the loads took, on the session's clock.
-    pub(super) took: Duration,
     /// Name of the peer; `None` in a simulation.
     pub(super) peer: Option<String>,
     /// What its figures are not.
     pub(super) caveat: Option<String>,
+    /// The session's time at the first sample of the first of them, nanoseconds; `None` before it.
+    pub(super) began_ns: Option<u64>,
+    /// How long the loads so far took, one after the other.
+    pub(super) took: Duration,
 }
 
 /// How the loads are made.
@@ -41,6 +43,8 @@ pub(super) struct Experimenting {
     session: Arc<Session>,
     waiting: VecDeque<Frame>,
     began: Instant,
+    /// When the session began of which this is a later part; `None` where it is all of it.
+    whole: Option<Instant>,
     /// When the last load was over, on the session's clock.
     last: Duration,
     seq: u64,
@@ -72,12 +76,19 @@ impl Experimenting {
             session: Arc::new(session),
             waiting: VecDeque::new(),
             began: Instant::now(),
+            whole: None,
             last: Duration::ZERO,
             seq: 0,
             stop,
             outcome: Arc::new(Mutex::new(Outcome { caveat, ..Outcome::default() })),
             progress,
         }
+    }
+
+    /// The same as a later part of a session that began then: its times go on from there.
+    pub(super) fn going_on(mut self, began: Instant) -> Self {
+        self.whole = Some(began);
+        self
     }
 
     /// What comes of it; complete when the source is over.
@@ -136,7 +147,6 @@ impl Experimenting {
             far: Vec::new(),
             far_gap: None,
             peer: None,
-            caveat: self.caveat(),
             takes_ms: u64::try_from(usual.as_millis()).unwrap_or(u64::MAX),
         };
         let mut frames = Vec::new();
@@ -173,18 +183,25 @@ impl Experimenting {
                 seen.with_far(&made.far.samples, made.far.gap)
             }
         };
+        let [first_ns, end_ns] =
+            [frames.first(), frames.last()].map(|frame| frame.map_or(0, |frame| frame.at_ns));
         for frame in frames {
             self.waiting.push_back(Frame { seq: self.seq, ..frame });
             self.seq += 1;
         }
         self.note(|outcome| {
             outcome.seen.push(seen);
-            outcome.took = at;
+            let began_ns = *outcome.began_ns.get_or_insert(first_ns);
+            outcome.took = Duration::from_nanos(end_ns.saturating_sub(began_ns));
         });
     }
 
     /// The session's time after a load that began then: of a simulation its own, which nobody waits for.
     fn now(&mut self, begins: Instant, window: Duration) -> Duration {
+        if let Some(began) = self.whole {
+            // what comes after it has times of the clock, too
+            return began.elapsed();
+        }
         let took = if self.session.simulated.is_some() {
             window + Duration::from_secs_f64(self.plan.base.params.warmup_s)
         } else {
@@ -192,11 +209,6 @@ impl Experimenting {
         };
         self.last += took;
         self.last
-    }
-
-    /// What is known by now of what the figures are not.
-    fn caveat(&self) -> Option<String> {
-        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).caveat.clone()
     }
 
     fn seen(&self) -> Vec<Seen> {

@@ -32,6 +32,7 @@ pub(super) fn seek(
     end: &End,
     target: &Target,
     params: &Params,
+    stop: &Stop,
 ) -> anyhow::Result<Vec<LegsSought>> {
     let arrives = params.op == LoadOp::Read && params.transport == Transport::Verbs;
     let offered = |device: &str| end.offers.iter().any(|offer| offer.device == device && offer.is_active());
@@ -46,8 +47,6 @@ pub(super) fn seek(
     {
         search.give_up(UNREADABLE);
     }
-    let stop = Stop::new();
-    let _signals = Watch::over(stop.clone())?;
     let peer = Peer::of_end(root.clone(), end.clone(), target.clone(), stop.clone());
     loop {
         let sets = searches.iter().filter_map(|search| Some((search.device().to_owned(), search.next()?)));
@@ -129,11 +128,16 @@ pub(super) fn words(sought: &[LegsSought]) -> impl Iterator<Item = String> {
     sought.iter().filter(|sought| sought.is_notable()).map(ToString::to_string)
 }
 
-/// Signals that end the search, for as long as it goes on.
-struct Watch(Option<oneshot::Sender<()>>);
+/// Signals that end what is being opened, for as long as that takes.
+pub(super) struct Watch(Option<oneshot::Sender<()>>);
 
 impl Watch {
-    fn over(stop: Stop) -> anyhow::Result<Self> {
+    /// They stop this from now on.
+    ///
+    /// # Errors
+    ///
+    /// The system gives no thread.
+    pub(super) fn over(stop: Stop) -> anyhow::Result<Self> {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().context("signals")?;
         let mut signals = {

@@ -2,8 +2,9 @@
 
 use super::far_side::FarSide;
 use crate::cli::LoadKnobs;
-use crate::peer::client::{Connected, connect};
-use crate::peer::{Door, End, Ended, PeerError, Target, perftest, request};
+use crate::commands::way::Way;
+use crate::peer::client::{Connected, connect_until};
+use crate::peer::{End, Ended, PeerError, Target, perftest};
 use crate::printable::tell;
 use crate::session::Stop;
 use crate::settings::Common;
@@ -76,26 +77,13 @@ impl Peer {
     ///
     /// As [`request::target`] and [`End::of`].
     pub(in crate::commands) fn new(knobs: &LoadKnobs, common: &Common, stop: Stop) -> anyhow::Result<Self> {
-        let target = request::target(knobs).map_err(anyhow::Error::msg)?;
-        let door = Door::with_token(knobs.token.as_deref()).map_err(anyhow::Error::msg)?;
-        let this = Self::of(target, door, knobs.gid_index, common, stop)?;
-        Ok(Self { end: this.end.with_memory(knobs.memory)?, ..this })
+        let way = Way::of(knobs, common)?;
+        Ok(Self { introduced: Cell::new(false), ..Self::over(way, stop) })
     }
 
-    /// This peer, behind this door, and the rails of `--rails`.
-    ///
-    /// # Errors
-    ///
-    /// As [`End::of`].
-    pub(in crate::commands) fn of(
-        target: Target,
-        door: Door,
-        gid_index: Option<u32>,
-        common: &Common,
-        stop: Stop,
-    ) -> anyhow::Result<Self> {
-        let (root, end) = End::of(common, gid_index)?;
-        Ok(Self { root, end: End { door, root: None, ..end }, target, stop, introduced: Cell::new(false) })
+    /// Over this way, on which nothing is left to say of who is who.
+    pub(in crate::commands) fn over(way: Way, stop: Stop) -> Self {
+        Self::of_end(way.root, way.end, way.target, stop)
     }
 
     /// This end, about which nothing is left to say.
@@ -170,7 +158,7 @@ impl Bench for Peer {
         let asked = Params { duration_s: Some((window + GRACE).as_secs_f64()), ..params.clone() };
         // what happens to rails meanwhile stands in `failures`
         let say = Arc::new(|_: &str| {});
-        let mut connected = connect(self.end.clone(), self.target.clone(), asked, say)?;
+        let mut connected = connect_until(&self.stop, self.end.clone(), self.target.clone(), asked, say)?;
         if !self.introduced.replace(true) {
             introduce(&connected);
         }

@@ -21,6 +21,10 @@ pub(in crate::report) fn of_diagnosis(report: &Report) -> String {
     )
 }
 
+/// What is to be said of a load that the report does not have any more.
+pub(in crate::report) const LOAD_IS_PAST: &str = "A load of railscope's ran, and had ended a minute or more before the end \
+     of this: `--to` an earlier moment reports it.";
+
 pub(super) fn write(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
     match &report.load {
         Some(load) => {
@@ -39,10 +43,14 @@ pub(super) fn write(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
                 write!(f, "{}", Wrapped { lead: "load ended before its time: ", text: why })?;
             }
             failures::write(f, load)?;
+            if report.session.planned_loads.is_some() {
+                write!(f, "{}", Wrapped { lead: "", text: &of_diagnosis(report) })?;
+            }
         }
         None if report.session.planned_loads.is_some() => {
             write!(f, "{}", Wrapped { lead: "", text: &of_diagnosis(report) })?;
         }
+        None if report.session.load_is_past => write!(f, "{}", Wrapped { lead: "", text: LOAD_IS_PAST })?,
         None if report.has_rates() => {
             writeln!(f, "No load ran: these are other programs' bytes, and a low rate proves nothing.")?;
         }
@@ -123,6 +131,12 @@ pub(in crate::report) fn of_load(load: &LoadBlock) -> String {
         (LoadOrigin::Ours, false, Some(transport)) => format!("{op} over {transport}"),
         (LoadOrigin::Ours, false, None) => op.to_owned(),
     }];
+    if load.earlier_loads > 0 {
+        parts.push(format!(
+            "load {} of this session, and its figures are of it alone",
+            load.earlier_loads + 1
+        ));
+    }
     if load.bidirectional {
         let peer = load.peer_gb_per_s.map_or("no data".into(), |rate| format!("{} GB/s", three_digits(rate)));
         parts.push(format!("both directions (the peer's own: {peer})"));

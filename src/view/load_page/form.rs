@@ -3,6 +3,8 @@
 use crate::app::{Action, App, Mode};
 use crate::printable::for_shell;
 use crate::report::LoadBlock;
+use crate::rules::Severity;
+use crate::session::{Asked, Now};
 use crate::settings::{Period, Size};
 use crate::view::page::Page;
 use probes::model::{LoadOp, LoadOrigin};
@@ -53,7 +55,25 @@ pub fn draw(app: &App, load: &LoadBlock, page: &mut Page) {
             page.row(&key, what, theme.plain());
         }
     }
-    let other = if app.how().mode == Mode::Demo {
+    let (now, anew) = (app.goes_on(), keys.first(Action::StartAnew));
+    match &now {
+        Some(Now::Refused(why)) => {
+            page.row("REFUSED", why, theme.severity(Severity::Warning));
+            page.row("", "nothing moves; below are the knobs and figures of the load before", theme.plain());
+        }
+        Some(Now::Opening(words)) => page.row("now", &format!("it is being started {words}"), theme.strong()),
+        Some(Now::Diagnosis) => page.row("now", "a diagnosis goes on: the load is over", theme.strong()),
+        Some(Now::Diagnosed) => page.row("now", "the diagnosis is over; no load moves", theme.strong()),
+        Some(Now::Load) | None => {}
+    }
+    let other = if now.is_some() && !anew.is_empty() {
+        page.row(
+            &anew,
+            "starts it anew with other knobs, by their flags: the load ends, and goes on with new queue pairs",
+            theme.plain(),
+        );
+        "the line below starts it in another terminal"
+    } else if app.how().mode == Mode::Demo {
         "every other knob stays as the demo has it; `railscope load PEER` takes each"
     } else {
         "every other knob needs new queue pairs: leave, and start the line below with another value"
@@ -68,7 +88,11 @@ pub fn draw(app: &App, load: &LoadBlock, page: &mut Page) {
             knob.draw(theme.strong(), page);
         }
     }
-    page.heading("Knobs of a new start", "as they are now");
+    let beside = match now {
+        Some(Now::Load) | None => "as they are now",
+        Some(_) => "as they were",
+    };
+    page.heading("Knobs of a new start", beside);
     for knob in fixed {
         knob.draw(theme.plain(), page);
     }
@@ -96,13 +120,14 @@ fn what_keys_do(app: &App) -> String {
     if app.ending().is_some() {
         return "it is over".to_owned();
     }
-    "this load cannot be changed while it runs: only one over RDMA, in one direction, per rail, can"
+    "its rate cannot be changed while it runs: only that of one over RDMA, in one direction, per rail, can"
         .to_owned()
 }
 
 fn knobs(app: &App, load: &LoadBlock) -> Vec<Knob> {
     let knob = |name, flag, value| Knob { name, flag, value };
     let number = |value: Option<u32>| value.map(|value| value.to_string());
+    let asked = app.asked();
     let cap = match app.cap_gb_per_s() {
         None => "none, as much as goes".to_owned(),
         Some(0.0) => "0: HELD, nothing is posted".to_owned(),
@@ -135,6 +160,15 @@ fn knobs(app: &App, load: &LoadBlock) -> Vec<Knob> {
         ),
         knob("memory", "--memory", load.gpu.clone()),
         knob("bond leg", "--leg", number(load.leg)),
+        knob("timeout", "-u", asked.as_ref().map(|asked| asked.timeout.to_string())),
+        knob(
+            "GID index",
+            "-x",
+            asked
+                .as_ref()
+                .map(|asked| number(asked.gid_index).unwrap_or("recommended of each rail".to_owned())),
+        ),
+        knob("traffic class", "--tclass", asked.map(|asked| asked.traffic_class.to_string())),
         knob("warm-up", "--warmup", load.warmup_s.and_then(period)),
         knob("ends after", "--for", Some(load.duration_s.and_then(period).unwrap_or("until stopped".into()))),
     ]
@@ -146,8 +180,11 @@ fn period(s: f64) -> Option<String> {
 
 /// The line that starts the same load, as far as the session knows it: not its timeout, GID index and traffic class.
 pub fn command(app: &App, load: &LoadBlock) -> String {
+    if let Some(Asked { line, .. }) = app.asked() {
+        return line;
+    }
     let mut words = vec!["railscope".to_owned()];
-    if let (Mode::Demo, Some(simulated)) = (app.how().mode, &app.shown().session().simulated) {
+    if let (Mode::Demo, Some(simulated)) = (app.how().mode, &app.with_load().session().simulated) {
         words.extend(["demo", "--scenario"].map(str::to_owned));
         words.extend([for_shell(&simulated.scenario), "--seed".to_owned(), simulated.seed.to_string()]);
         return words.join(" ");
@@ -160,7 +197,7 @@ pub fn command(app: &App, load: &LoadBlock) -> String {
         words.push(if peer.is_empty() { "PEER".to_owned() } else { for_shell(peer) });
         words.extend(load.functional_check.then(|| "--transport tcp".to_owned()));
     }
-    if load.devices.len() < app.shown().topology().rails.len() {
+    if load.devices.len() < app.with_load().topology().rails.len() {
         words.push(format!("-d {}", for_shell(&load.devices.join(","))));
     }
     if load.op == LoadOp::Write {

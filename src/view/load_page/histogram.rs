@@ -11,7 +11,7 @@ const LONGEST: usize = 40;
 /// Draws the bars that hold something, and those between them.
 pub fn draw(app: &App, page: &mut Page) {
     let mut all = Latencies::default();
-    for rail in &app.shown().local().sums().rails {
+    for rail in &app.with_load().local().sums().rails {
         all.add(&rail.latency);
     }
     let counts = octaves(&all);

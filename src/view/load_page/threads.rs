@@ -7,7 +7,7 @@ use crate::timeline::gb_per_s;
 use crate::view::groups::devices;
 use crate::view::page::Page;
 use crate::view::units::percent;
-use probes::model::WorkerPhase;
+use probes::model::{Frame, WorkerPhase};
 use ratatui::text::Span;
 use widgets::{padded, padded_left, shorten, width};
 
@@ -36,7 +36,7 @@ pub fn draw(app: &App, load: &LoadBlock, page: &mut Page) {
     for (at, thread) in load.threads.iter().enumerate() {
         let number = thread.number.map(|number| format!(" #{number}")).unwrap_or_default();
         let room = NAME.saturating_sub(width(&number));
-        let all = devices(app.shown().topology());
+        let all = devices(app.with_load().topology());
         let name = format!("{}{number}", shorten(&thread.device, &all, room, theme.symbols));
         let rate = rates.get(at).copied().flatten().map_or("-".to_owned(), |rate| app.rates().text(rate));
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
@@ -90,14 +90,16 @@ fn trouble(thread: &ThreadRow) -> String {
 
 /// What each thread moved in the last second, GB/s; `None` while it does not run.
 fn rates(app: &App) -> Vec<Option<f64>> {
-    let host = app.shown().local();
+    let host = app.with_load().local();
     let Some(newest) = host.frames().rev().find(|frame| !frame.workers.is_empty()) else { return Vec::new() };
     let since_ns = newest.at_ns.saturating_sub(MEAN_NS);
+    // threads of the load before have counted from another zero
+    let number = |frame: &Frame| frame.load.as_ref().map(|load| load.earlier);
     let then = host
         .frames()
         .rev()
         .take_while(|frame| frame.at_ns >= since_ns)
-        .filter(|frame| !frame.workers.is_empty())
+        .filter(|frame| !frame.workers.is_empty() && number(frame) == number(newest))
         .last();
     let Some(then) = then else { return Vec::new() };
     let runs = |phase| matches!(phase, WorkerPhase::Warmup | WorkerPhase::Measuring);

@@ -30,14 +30,14 @@ fn a_storm_of_sizes_leaves_every_view_and_what_lies_over_it_as_it_was() {
     let is_looked_through = |line: &str| line.starts_with("0:05.0") && !line.contains('·');
     person.waits_until("it is looked through", |screen| screen.contents().lines().any(is_looked_through));
     let mut sizes = sizes();
-    // what is waited for is painted last, so that all of the picture stands there
+    // what is waited for is painted last, and was not there before, so that all of the picture stands there
     for (keys, seen, last, back) in [
-        ("1x", "[1 Home]", "? shows what does", ""),
-        ("2x", "[2 Topology]", "? shows what does", ""),
-        ("3x", "[3 Rail]", "? shows what does", ""),
-        ("4x", "[4 Placement]", "? shows what does", ""),
-        ("5x", "[5 Load]", "? shows what does", ""),
-        ("6x", "[6 Experiments]", "? shows what does", ""),
+        ("1x", "[1 Home]", "x does nothing here", ""),
+        ("2w", "[2 Topology]", "w does nothing here", ""),
+        ("3x", "[3 Rail]", "x does nothing here", ""),
+        ("4w", "[4 Placement]", "w does nothing here", ""),
+        ("5x", "[5 Load]", "x does nothing here", ""),
+        ("6w", "[6 Experiments]", "w does nothing here", ""),
         ("1?", "keys and signs", "──┘", "\x1b"),
         ("1v", "columns of the rails", "──┘", "\x1b"),
         ("1/bond", "filter: bond", "Esc ends it", "\x1b"),

@@ -114,6 +114,9 @@ pub fn command_beside(app: &App) -> Option<Beside> {
     {
         return Some(Beside { command, is_open: false });
     }
+    if app.view() == View::Rail {
+        return findings::advice_of_rail(app).iter().find_map(|advice| beside::of(advice));
+    }
     let advice = match app.view() {
         View::Placement => placement::advice(app)?,
         View::Home | View::Topology | View::Rail | View::Load | View::Experiments => findings::advice(app)?,

@@ -196,7 +196,7 @@ fn rates(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
             rate(total.rx_gb_per_s),
             rate(total.tx_gb_per_s),
             rate(total.load_gb_per_s),
-            total.line_gb_per_s.map_or(String::new(), |line| format!("{} wire", table::short(line))),
+            table::wire_of(report).map_or(String::new(), |line| format!("{} wire", table::short(line))),
             String::new(),
         ],
     )?;

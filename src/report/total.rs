@@ -20,6 +20,8 @@ pub struct Totals {
     /// Payload that the wires of these ports can carry (raw where the path MTU is unknown); null when no line
     /// rate is known.
     pub line_gb_per_s: Option<f64>,
+    /// The same with the headers of packets, as ports count them.
+    pub line_counted_gb_per_s: Option<f64>,
     /// Devices left out of the rates, since theirs are implausible.
     pub left_out: Vec<String>,
 }
@@ -47,6 +49,7 @@ impl Totals {
             ),
             physical_ports: ports.iter().map(|rail| cables(rail)).sum(),
             line_gb_per_s: sum(ports.iter().map(|rail| wire(rail))),
+            line_counted_gb_per_s: sum(ports.iter().map(|rail| counted(rail))),
             left_out: rows()
                 .filter(|(_, sums)| sums.only_implausible())
                 .map(|(rail, _)| rail.device.clone())
@@ -58,6 +61,11 @@ impl Totals {
 /// Payload that the wire carries; without a path MTU its raw rate, which is a bound as well.
 fn wire(rail: &Rail) -> Option<f64> {
     ceilings::line_goodput_gb_per_s(rail).or_else(|| ceilings::line_raw_gb_per_s(rail))
+}
+
+/// What the port counts of it.
+fn counted(rail: &Rail) -> Option<f64> {
+    ceilings::line_counted_gb_per_s(rail).or_else(|| ceilings::line_raw_gb_per_s(rail))
 }
 
 /// A bond has a cable a leg, as far as legs have a link.

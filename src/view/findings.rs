@@ -97,6 +97,15 @@ pub fn advice(app: &App) -> Option<String> {
     (!finding.advice.is_empty()).then(|| finding.advice.clone())
 }
 
+/// What to do about the rail that is shown in full, by each finding about it, the worst first.
+pub fn advice_of_rail(app: &App) -> Vec<String> {
+    let Some(id) = app.rail_at(app.selection().rail.unwrap_or(0)) else { return Vec::new() };
+    let device = &app.shown().topology().rails[id.0].device;
+    let told = app.told_findings();
+    let about_it = told.iter().filter(|told| told.devices().any(|of| of == device));
+    about_it.map(|told| told.first.advice.clone()).collect()
+}
+
 /// The finding that is shown in full whatever the room: the one that keys have moved to, or the worst about the rail
 /// that they have.
 fn in_full(app: &App) -> Option<usize> {

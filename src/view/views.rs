@@ -104,6 +104,19 @@ fn with_processes() -> Timeline {
 }
 
 #[test]
+fn of_a_rail_in_full_no_command_of_another_is_copied() {
+    let advice = |rail| command_beside(&recorded("mixed.rsz", View::Rail).with_rail(rail));
+    let app = recorded("mixed.rsz", View::Rail);
+    let warned = app.findings().iter().filter(|found| found.severity > crate::rules::Severity::Info);
+    let warned: Vec<String> = warned.flat_map(|found| found.devices.clone()).collect();
+    let rails = app.shown().topology().rails.len();
+    let device = |at| app.shown().topology().rails[app.rail_at(at).unwrap().0].device.clone();
+    let with_command: Vec<String> = (0..rails).filter(|at| advice(*at).is_some()).map(device).collect();
+    assert!(!with_command.is_empty() && with_command.len() < rails, "{with_command:?} of {rails}");
+    assert!(with_command.iter().all(|device| warned.contains(device)), "{with_command:?}, {warned:?}");
+}
+
+#[test]
 fn the_command_of_the_selected_row_is_copied() {
     let mut app = of_timeline(&with_processes(), View::Placement);
     let first = screen(&mut app, (120, 40));

@@ -80,7 +80,7 @@ pub(super) fn write(f: &mut Formatter<'_>, host: &Report) -> fmt::Result {
     } else {
         format!("{} ports", total.physical_ports)
     };
-    let wire = total.line_gb_per_s.map_or(String::new(), |line| format!("  {} wire", short(line)));
+    let wire = wire_of(host).map_or(String::new(), |line| format!("  {} wire", short(line)));
     let line = format!(
         "{:<all$}{}{}{load}{wire}",
         format!("total, {ports}"),
@@ -192,6 +192,14 @@ pub(in crate::report) fn short(gb_per_s: f64) -> String {
 fn bytes_of(host: &Report) -> Bytes {
     let with_load = host.rails.iter().any(|rail| rail.load_gb_per_s.is_some());
     if with_load || !host.has_rates() { Bytes::Payload } else { Bytes::Counted }
+}
+
+/// What all wires together carry of the bytes that the table's shares count.
+pub(in crate::report) fn wire_of(host: &Report) -> Option<f64> {
+    match bytes_of(host) {
+        Bytes::Payload => host.total.line_gb_per_s,
+        Bytes::Counted => host.total.line_counted_gb_per_s,
+    }
 }
 
 /// Those of one rail: a rail beside the load moves what its port counts only.

@@ -213,3 +213,12 @@ fn our_own_threads_are_judged_one_by_one() {
     assert!(advice.starts_with("it was placed `local` and is elsewhere all the same"), "{advice}");
     assert!(!advice.contains("--place local"), "{advice}");
 }
+
+#[test]
+fn what_serve_has_beside_its_buffers_is_no_evidence_and_its_cpus_are_none() {
+    let serve = Process { source: ProcessSource::OurLoad, ..process(4242, "mlx5_0", "4-7") };
+    assert_eq!(named(&with(vec![memory(serve.clone(), &[(1, 8 << 20)])])), [""; 0]);
+    let far = with(vec![memory(serve, &[(1, 2 * GIB)])]);
+    assert_eq!(named(&far), ["cross-numa mlx5_0"], "buffers as large as that are seen");
+    assert!(!far[0].message.contains("CPUs"), "{}", far[0].message);
+}

@@ -5,6 +5,10 @@ use probes::model::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What this program itself has in large mappings beside any buffer, at most: the heap arenas of its threads, on whatever node
+/// those first ran. Less than that says nothing of buffers.
+const OWN_HEAP_BYTES: u64 = 32 << 20;
+
 /// One user of rails.
 #[derive(Debug, Default)]
 pub(in crate::rules) struct User {
@@ -87,6 +91,8 @@ impl User {
 pub(in crate::rules) fn all(topology: &Topology, processes: &[Process], load: Option<&Load>) -> Vec<User> {
     let mut users: BTreeMap<u32, User> = BTreeMap::new();
     let bound = load.is_some_and(|load| load.workers.iter().any(says_where));
+    // where it only offers buffers, its CPUs have nothing to do with READ and WRITE, which are one-sided
+    let drives = load.is_some_and(|load| !load.workers.is_empty());
     for process in processes {
         // our own threads are known one by one, which says more than all of them together
         if process.source == ProcessSource::OurLoad && bound {
@@ -96,14 +102,17 @@ pub(in crate::rules) fn all(topology: &Topology, processes: &[Process], load: Op
         if process.source == ProcessSource::OpenFile && has_queue_pairs(processes, process.pid) {
             continue;
         }
+        let ours = process.source == ProcessSource::OurLoad;
+        let offers = ours && !drives;
+        let mappings = process.large_mapping_bytes_by_node.clone();
         let user = users.entry(process.pid).or_insert_with(|| User {
             pid: Some(process.pid),
             name: Some(process.name.clone()),
-            ours: process.source == ProcessSource::OurLoad,
-            cpus: process.cpus_allowed.clone(),
-            bound: process.bound_threads.clone(),
+            ours,
+            cpus: process.cpus_allowed.clone().filter(|_| !offers),
+            bound: if offers { Vec::new() } else { process.bound_threads.clone() },
             mems_allowed: process.mems_allowed.clone(),
-            mappings: process.large_mapping_bytes_by_node.clone(),
+            mappings: mappings.filter(|bytes| !ours || bytes.values().sum::<u64>() > OWN_HEAP_BYTES),
             ..User::default()
         });
         user.rails.push(rail);

@@ -192,8 +192,7 @@ impl Report {
     #[must_use]
     pub fn worst(&self) -> Option<Severity> {
         let peer = self.peer.as_ref().and_then(|peer| peer.worst_here());
-        let slow =
-            self.diagnosis.as_ref().is_some_and(|diagnosis| diagnosis.rails.iter().any(|rail| rail.slow));
+        let slow = self.diagnosis.as_ref().is_some_and(|diagnosis| diagnosis.has_slow_rail());
         self.worst_here().max(peer).max(slow.then_some(Severity::Warning))
     }
 

@@ -106,9 +106,7 @@ pub fn run(args: &DiagnoseArgs) -> anyhow::Result<ExitCode> {
     let form = if common.json { DiagnoseFormat::Json } else { args.format };
     print(&diagnosis, form)?;
     ensure!(measured, "not one rail could be measured: {}", first_failure(&diagnosis));
-    // a rail that brings nothing is the slowest of all
-    let brings_nothing = !diagnosis.cut_short && diagnosis.unmeasured() > 0;
-    let slow = brings_nothing || diagnosis.rails.iter().any(|rail| rail.slow);
+    let slow = diagnosis.has_slow_rail();
     ensure!(
         slow || !diagnosis.cut_short,
         "ended before all was measured, and no rail was seen to be slow until then"

@@ -10,9 +10,10 @@ use crate::rules::Limits;
 use crate::settings::Size;
 use probes::model::Topology;
 use serde::Serialize;
+use std::time::Duration;
 
 /// Name and version of the JSON form.
-pub const SCHEMA: &str = "railscope.diagnosis/1";
+const SCHEMA: &str = "railscope.diagnosis/1";
 
 /// The order in which causes are named where several hold: what was seen directly before what was inferred.
 const FIRST: [&str; 7] = ["H3", "H1", "H2", "H6", "H7", "H5", "H4"];
@@ -100,10 +101,38 @@ impl RailDiagnosis {
     }
 }
 
-/// How the rails are loaded unless an experiment says otherwise.
-#[must_use]
-pub fn in_words(size_bytes: u64, qps: u32) -> String {
-    format!("READ, {} messages, {qps} queue pairs a rail", Size(size_bytes))
+impl Diagnosis {
+    /// Of these loads of messages of this size over so many queue pairs a rail, which took so long; complete, and without a
+    /// peer or a caveat.
+    #[must_use]
+    pub fn of(
+        topology: &Topology,
+        (size_bytes, qps): (u64, u32),
+        took: Duration,
+        (rails, shared_limits): (Vec<RailDiagnosis>, Vec<SharedLimit>),
+        experiments: Vec<Seen>,
+    ) -> Self {
+        Self {
+            schema: SCHEMA,
+            generated_by: crate::GENERATED_BY,
+            hostname: topology.host.hostname.clone(),
+            peer: None,
+            caveat: None,
+            load: format!("READ, {} messages, {qps} queue pairs a rail", Size(size_bytes)),
+            took_s: (took.as_secs_f64() * 10.0).round() / 10.0,
+            cut_short: false,
+            rails,
+            shared_limits,
+            experiments,
+        }
+    }
+
+    /// Whether a rail is slow by it; one that brings nothing is the slowest of all.
+    #[must_use]
+    pub fn has_slow_rail(&self) -> bool {
+        let brings_nothing = !self.cut_short && self.unmeasured() > 0;
+        brings_nothing || self.rails.iter().any(|rail| rail.slow)
+    }
 }
 
 /// What each rail is, from what was seen.

@@ -5,7 +5,7 @@
 //! replayed up to any moment are the same.
 
 use super::Seen;
-use super::diagnosis::{Diagnosis, RailDiagnosis, SCHEMA, in_words, judge};
+use super::diagnosis::{Diagnosis, RailDiagnosis, judge};
 use super::plan::{Base, Step, left, next, usual};
 use super::shared::{SharedLimit, shared_limits};
 use crate::rules::Limits;
@@ -135,9 +135,7 @@ impl Told {
             cold: WorkingSet::Hot,
         };
         let left = left(&topology, &base, limits, &seen);
-        let first_ns =
-            self.until(until_ns).next().and_then(|made| made.from.as_ref()).map_or(0, |from| from.at_ns);
-        let spent = Duration::from_nanos(last.at_ns.saturating_sub(first_ns));
+        let spent = self.until(until_ns).next().map_or(Duration::ZERO, |first| first.to(last));
         let each = match u32::try_from(seen.len()) {
             Ok(count) if count > 2 => spent / count,
             _ => Duration::from_millis(of.takes_ms),
@@ -164,21 +162,14 @@ impl Told {
         let table = self.table(topology, limits, u64::MAX)?;
         let all = || self.until(u64::MAX).filter_map(|made| made.to.experiment.as_deref());
         let first = all().next()?;
-        let first_ns =
-            self.until(u64::MAX).next().map_or(0, |made| made.from.as_ref().unwrap_or(&made.to).at_ns);
-        let last_ns = self.until(u64::MAX).last().map_or(first_ns, |made| made.to.at_ns);
+        let took = self.until(u64::MAX).next()?.to(&self.until(u64::MAX).last()?.to);
+        let load = (first.size_bytes, first.base_qps);
+        let (verdicts, seen) = ((table.rails, table.shared_limits), self.seen(topology, u64::MAX));
         Some(Diagnosis {
-            schema: SCHEMA,
-            generated_by: crate::GENERATED_BY,
-            hostname: topology.host.hostname.clone(),
             peer: all().find_map(|of| of.peer.clone()),
             caveat: session.simulated.as_ref().map(simulated).or(table.caveat),
-            load: in_words(first.size_bytes, first.base_qps),
-            took_s: (last_ns.saturating_sub(first_ns) as f64 / 1e8).round() / 10.0,
             cut_short: table.now.is_some(),
-            rails: table.rails,
-            shared_limits: table.shared_limits,
-            experiments: self.seen(topology, u64::MAX),
+            ..Diagnosis::of(topology, load, took, verdicts, seen)
         })
     }
 
@@ -198,6 +189,12 @@ impl Told {
 }
 
 impl Made {
+    /// Time from its first sample to this one.
+    fn to(&self, last: &Frame) -> Duration {
+        let first = self.from.as_ref().unwrap_or(&self.to);
+        Duration::from_nanos(last.at_ns.saturating_sub(first.at_ns))
+    }
+
     /// What it showed; `None` where its beginning is not in the session.
     fn seen(&self, topology: &Topology) -> Option<Seen> {
         let of = self.to.experiment.as_deref()?;

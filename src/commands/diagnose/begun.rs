@@ -7,7 +7,7 @@ use crate::cli::{DiagnoseArgs, DiagnoseFormat};
 use crate::commands::progress::Progress;
 use crate::commands::sweep::measuring::Peer;
 use crate::commands::way::Way;
-use crate::experiments::diagnosis::{SCHEMA, in_words, judge};
+use crate::experiments::diagnosis::judge;
 use crate::experiments::shared::shared_limits;
 use crate::experiments::{self, Base, Diagnosis};
 use crate::rules::Limits;
@@ -37,18 +37,12 @@ impl Begun {
         let Outcome { seen, peer, caveat, took, .. } =
             std::mem::take(&mut *outcome.lock().unwrap_or_else(PoisonError::into_inner));
         let rails = judge(&topology, &limits, &seen);
+        let shared = shared_limits(&topology, &limits, &seen, &rails);
         Diagnosis {
-            schema: SCHEMA,
-            generated_by: crate::GENERATED_BY,
-            hostname: topology.host.hostname.clone(),
             peer,
             caveat,
-            load: in_words(base.params.size_bytes, base.params.qps),
-            took_s: (took.as_secs_f64() * 10.0).round() / 10.0,
             cut_short: experiments::next(&topology, &base, &limits, &seen).is_some(),
-            shared_limits: shared_limits(&topology, &limits, &seen, &rails),
-            rails,
-            experiments: seen,
+            ..Diagnosis::of(&topology, (base.params.size_bytes, base.params.qps), took, (rails, shared), seen)
         }
     }
 }
@@ -91,9 +85,7 @@ pub(in crate::commands) fn print_all(begun: Vec<Begun>) -> anyhow::Result<bool> 
         if diagnosis.experiments.is_empty() {
             continue;
         }
-        // a rail that brings nothing is the slowest of all
-        let brings_nothing = !diagnosis.cut_short && diagnosis.unmeasured() > 0;
-        is_slow |= brings_nothing || diagnosis.rails.iter().any(|rail| rail.slow);
+        is_slow |= diagnosis.has_slow_rail();
         print(&diagnosis, DiagnoseFormat::Text)?;
     }
     Ok(is_slow)

@@ -286,7 +286,7 @@ async fn wait(sampler: &mut Sampler, signals: &mut Signals) -> anyhow::Result<()
             () = signals.any() => {}
         }
     }
-    tell("waiting for the last sample; Ctrl-C ends at once");
+    tell("waiting for the last sample, and for a load's queue pairs to be closed; Ctrl-C ends at once");
     tokio::select! { biased;
         () = sampler.ended() => Ok(()),
         () = signals.any() => {

@@ -67,11 +67,11 @@ impl App {
             };
             return self.say(why);
         };
-        let text = match anew.now() {
-            Now::Opening(words) => return self.say(&format!("wait: the load is being started {words}")),
-            Now::Refused(_) => self.asked_anew.clone(),
-            Now::Load | Now::Diagnosis | Now::Diagnosed => String::new(),
-        };
+        let now = anew.now();
+        if let Some(wait) = now.wait() {
+            return self.say(&wait);
+        }
+        let text = if matches!(now, Now::Refused(_)) { self.asked_anew.clone() } else { String::new() };
         self.prompt = Some(Prompt { text, ..Prompt::new(Question::Anew) });
         Command::DrawNow
     }

@@ -93,6 +93,9 @@ impl Attendance {
         self.party.traffic.stop();
         let seconds = running.seconds.unwrap_or(running.start.elapsed().as_secs_f64());
         self.rest(begun).await;
+        if begun {
+            self.tell_unclosed();
+        }
         if let Ended::There(words) = &ended {
             reason = format!("stopped: {words}");
         }

@@ -26,6 +26,8 @@ pub(super) struct Fake {
     pub broken: Mutex<Vec<String>>,
     /// Opening never ends.
     pub hangs: AtomicBool,
+    /// Queue pairs are never closed.
+    pub never_closes: AtomicBool,
     /// Traffic that has not been dropped.
     pub alive: Arc<AtomicUsize>,
     /// How often traffic began.
@@ -45,11 +47,16 @@ pub(super) fn end(host: &str, number: u8) -> End {
 
 /// One end of a load between two such hosts, its threads connected.
 pub(super) fn party(params: Params, role: Role) -> Party {
-    let (client, server) = (end("n1", 1), end("n2", 2));
+    party_of(&end("n1", 1), params, role)
+}
+
+/// The same, of this client.
+pub(super) fn party_of(client: &End, params: Params, role: Role) -> Party {
+    let server = end("n2", 2);
     let pairs = matching(&client.offers, &server.offers);
     let plan = Plan::new(&pairs, &client.offers, &server.offers, params).unwrap();
     let end = match role {
-        Role::Reader => &client,
+        Role::Reader => client,
         Role::Target => &server,
     };
     let (topology, rails, params) = plan.for_end(role, end).unwrap();
@@ -271,7 +278,7 @@ impl RunningLoad for FakeTraffic {
     }
 
     fn is_over(&self) -> bool {
-        self.stopped.load(Ordering::SeqCst)
+        self.stopped.load(Ordering::SeqCst) && !self.fake.never_closes.load(Ordering::SeqCst)
     }
 
     fn stop(&self) {

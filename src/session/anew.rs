@@ -54,6 +54,8 @@ pub enum Now {
     /// A load.
     #[default]
     Load,
+    /// What went on is being ended: what comes then, in words. A driver may take long to close queue pairs.
+    Ending(String),
     /// Another load is being opened: what is changed, in words.
     Opening(String),
     /// A diagnosis.
@@ -62,6 +64,18 @@ pub enum Now {
     Diagnosed,
     /// Nothing, as a load was refused: why, and what to do.
     Refused(String),
+}
+
+impl Now {
+    /// Why nothing else can begin yet, in words; `None` where it can.
+    #[must_use]
+    pub fn wait(&self) -> Option<String> {
+        match self {
+            Self::Ending(then) => Some(format!("wait: what went on is being ended; then {then}")),
+            Self::Opening(words) => Some(format!("wait: the load is being started {words}")),
+            Self::Load | Self::Diagnosis | Self::Diagnosed | Self::Refused(_) => None,
+        }
+    }
 }
 
 impl Anew {
@@ -78,7 +92,7 @@ impl Anew {
     /// In words: there is no such load, and what goes on does so still; or something is being ended already.
     pub fn load(&self, changes: &str) -> Result<String, String> {
         let words = (self.0.check)(changes)?;
-        self.wish(Wish::Load(changes.to_owned()), Some(Now::Opening(words.clone())))?;
+        self.wish(Wish::Load(changes.to_owned()), format!("a load is started {words}"))?;
         Ok(words)
     }
 
@@ -88,18 +102,19 @@ impl Anew {
     ///
     /// In words: something is being ended already.
     pub fn diagnosis(&self) -> Result<(), String> {
-        self.wish(Wish::Diagnosis, None)
+        self.wish(Wish::Diagnosis, "the diagnosis begins".to_owned())
     }
 
-    fn wish(&self, wish: Wish, now: Option<Now>) -> Result<(), String> {
+    fn wish(&self, wish: Wish, then: String) -> Result<(), String> {
         let mut state = self.state();
-        if state.wish.is_some() || matches!(state.now, Now::Opening(_)) {
-            return Err("wait: a load is being opened or ended".to_owned());
+        if let Some(wait) = state.now.wait() {
+            return Err(wait);
+        }
+        if state.wish.is_some() {
+            return Err("wait: a load is being ended".to_owned());
         }
         state.wish = Some(wish);
-        if let Some(now) = now {
-            state.now = now;
-        }
+        state.now = Now::Ending(then);
         let stop = state.stop.clone();
         drop(state);
         stop.stop();
@@ -121,6 +136,11 @@ impl Anew {
     #[must_use]
     pub fn now(&self) -> Now {
         self.state().now.clone()
+    }
+
+    /// What went on is over, and a load is being opened, with what in words.
+    pub(crate) fn opening(&self, words: String) {
+        self.state().now = Now::Opening(words);
     }
 
     /// What is to begin, once; for the one who makes it.
@@ -169,8 +189,11 @@ mod tests {
         assert!(!stop.is_stopped() && anew.take().is_none());
         assert_eq!(anew.load("-q 16").as_deref(), Ok("16 queue pairs a rail"));
         assert!(stop.is_stopped());
-        assert_eq!(anew.now(), Now::Opening("16 queue pairs a rail".to_owned()));
-        assert!(anew.diagnosis().unwrap_err().contains("wait"), "one thing after the other");
+        assert_eq!(anew.now(), Now::Ending("a load is started 16 queue pairs a rail".to_owned()));
+        let wait = anew.diagnosis().unwrap_err();
+        assert!(wait.contains("being ended; then a load is started 16"), "one thing after the other: {wait}");
+        anew.opening("16 queue pairs a rail".to_owned());
+        assert!(anew.diagnosis().unwrap_err().contains("being started 16 queue pairs"));
         assert_eq!((anew.take(), anew.take()), (Some(Wish::Load("-q 16".to_owned())), None));
     }
 }

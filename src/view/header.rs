@@ -166,6 +166,7 @@ fn load(app: &App) -> String {
 fn without_load(now: Now) -> Option<String> {
     match now {
         Now::Load | Now::Diagnosis => None,
+        Now::Ending(then) => Some(format!("what went on is being ended; then {then}")),
         Now::Opening(words) => Some(format!("the load is being started {words}")),
         Now::Diagnosed => {
             Some("no load: the diagnosis is over; Esc in Experiments starts it again".to_owned())

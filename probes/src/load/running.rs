@@ -49,7 +49,8 @@ pub trait RunningLoad: Send + Sync {
     }
 }
 
-/// Connected rails. Traffic flows from [`Running::go`] on; dropping it stops and joins the threads.
+/// Connected rails. Traffic flows from [`Running::go`] on; dropping it stops the threads and waits until they have closed
+/// their queue pairs, but not more than 4 s for a driver that does not answer: the kernel closes those with the process.
 pub struct Running {
     pub(super) control: Arc<Control>,
     pub(super) load: Arc<Load>,
@@ -71,6 +72,9 @@ pub(super) struct RunningUnit {
 
 /// How long opening or connecting a rail may take.
 const OPENING: Duration = Duration::from_mins(1);
+
+/// How long queue pairs and memory may take to be closed.
+const CLOSING: Duration = Duration::from_secs(4);
 
 impl RunningUnit {
     /// Whether it will move no more bytes. One that failed and is opened anew may.
@@ -242,9 +246,15 @@ impl Drop for Running {
         self.stop();
         // threads that wait for an order find that none will come
         self.units.clear();
+        let told = Instant::now();
         for thread in self.threads.drain(..) {
-            // a panic of the thread has been printed
-            let _ = thread.join();
+            while !thread.is_finished() && told.elapsed() < CLOSING {
+                std::thread::sleep(CLOSING / 2000);
+            }
+            if thread.is_finished() {
+                // a panic of the thread has been printed
+                let _ = thread.join();
+            }
         }
     }
 }

@@ -194,6 +194,7 @@ impl Later {
 
     fn load(&mut self, changes: &str) -> Option<Link> {
         let words = in_words(changes);
+        self.anew.opening(words.clone());
         let stop = self.stage.stop.part();
         match self.open(changes, &stop) {
             Ok(source) => {

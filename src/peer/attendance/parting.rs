@@ -3,6 +3,7 @@
 use super::super::error::PeerError;
 use super::super::message::Message;
 use super::{Attendance, Running};
+use probes::model::WorkerPhase;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
@@ -20,6 +21,28 @@ impl Attendance {
             }
         };
         let _ = timeout(self.link.timing().farewell, at_rest).await;
+    }
+
+    /// Names the devices whose driver still keeps a thread of ours, which asked it to close queue pairs.
+    pub(super) fn tell_unclosed(&self) {
+        if self.party.traffic.is_over() {
+            return;
+        }
+        let load = self.party.traffic.load();
+        let is_at_work = |phase| !matches!(phase, WorkerPhase::Done | WorkerPhase::Failed);
+        let workers = self.party.traffic.workers().into_iter().enumerate();
+        let at_work = workers.filter(|(_, worker)| is_at_work(worker.phase));
+        let mut devices: Vec<(usize, &str)> =
+            at_work.filter_map(|(at, _)| Some((at, load.workers.get(at)?.device.as_str()))).collect();
+        devices.dedup_by_key(|(_, device)| *device);
+        let seconds = self.link.timing().farewell.as_secs();
+        for (at, device) in devices {
+            let line = format!(
+                "{device}: its queue pairs are not closed {seconds} s after the load was to end: its driver does not \
+                 answer; what is left open the kernel closes when railscope ends"
+            );
+            self.tell(at, &line);
+        }
     }
 
     /// Says goodbye, and waits for the server's.

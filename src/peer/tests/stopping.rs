@@ -1,6 +1,6 @@
 //! Either end is stopped, killed or freezes.
 
-use super::{Served, run};
+use super::{Served, run, run_and_say};
 use crate::peer::agreement::negotiate;
 use crate::peer::attendance::Ended;
 use crate::peer::fake::{self, Fake};
@@ -9,8 +9,8 @@ use crate::peer::wire::write_greeting;
 use probes::load::{Params, Role};
 use std::future::pending;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 #[tokio::test]
 async fn stopping_the_server_ends_the_load_with_its_reason() {
@@ -85,6 +85,27 @@ async fn a_client_that_is_killed_frees_the_server() {
         server.lines()
     );
     server.join(&fake::end("n3", 3)).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_does_not_close_queue_pairs_is_told_and_not_waited_for() {
+    let (near, mut far) = tokio::io::duplex(1 << 20);
+    let engine = Arc::new(Fake::default());
+    engine.never_closes.store(true, Ordering::SeqCst);
+    let client = fake::end_with("n1", 1, engine);
+    write_greeting(&mut far, "n1").await.unwrap();
+    let link = Link::greet(near, "n2".to_owned(), client.timing).await.unwrap();
+    let party = fake::party_of(&client, Params::default(), Role::Reader);
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let heard = said.clone();
+    let say = Arc::new(move |line: &str| heard.lock().unwrap().push(line.to_owned()));
+    let (attended, finish) = run_and_say(link, party, say, Arc::default());
+    finish.send(()).unwrap();
+    attended.await.unwrap();
+    let said = said.lock().unwrap();
+    assert_eq!(said.len(), 2, "a line for each rail: {said:?}");
+    assert!(said[0].starts_with("mlx5_0: its queue pairs are not closed 2 s after"), "{said:?}");
+    assert!(said[1].starts_with("mlx5_1: "), "{said:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -61,6 +61,9 @@ pub fn draw(app: &App, load: &LoadBlock, page: &mut Page) {
             page.row("REFUSED", why, theme.severity(Severity::Warning));
             page.row("", "nothing moves; below are the knobs and figures of the load before", theme.plain());
         }
+        Some(Now::Ending(then)) => {
+            page.row("now", &format!("what went on is being ended; then {then}"), theme.strong());
+        }
         Some(Now::Opening(words)) => page.row("now", &format!("it is being started {words}"), theme.strong()),
         Some(Now::Diagnosis) => page.row("now", "a diagnosis goes on: the load is over", theme.strong()),
         Some(Now::Diagnosed) => page.row("now", "the diagnosis is over; no load moves", theme.strong()),

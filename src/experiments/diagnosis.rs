@@ -130,9 +130,19 @@ impl Diagnosis {
     /// Whether a rail is slow by it; one that brings nothing is the slowest of all.
     #[must_use]
     pub fn has_slow_rail(&self) -> bool {
-        let brings_nothing = !self.cut_short && self.unmeasured() > 0;
+        let brings_nothing = !self.cut_short && (self.unmeasured() > 0 || not_together(&self.rails));
         brings_nothing || self.rails.iter().any(|rail| rail.slow)
     }
+}
+
+/// Whether each of several rails brings something alone, and it is not known what they bring all together: that was tried
+/// and showed nothing.
+#[must_use]
+pub fn not_together(rails: &[RailDiagnosis]) -> bool {
+    let failed = format!("{}: ", Kind::Together);
+    rails.len() > 1
+        && rails.iter().all(|rail| rail.alone_gb_per_s.is_some() && rail.together_gb_per_s.is_none())
+        && rails.iter().any(|rail| rail.failed.iter().any(|why| why.starts_with(&failed)))
 }
 
 /// What each rail is, from what was seen.

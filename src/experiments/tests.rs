@@ -1,8 +1,9 @@
-use super::diagnosis::judge;
+use super::diagnosis::{Diagnosis, judge};
 use super::testing::{Host, answer, four_rails};
 use super::{Answer, Kind};
 use crate::rules::Limits;
 use crate::rules::testing::{bonded, two_sockets};
+use std::time::Duration;
 
 #[test]
 fn healthy_rails_are_loaded_alone_and_together_and_one_from_the_far_node() {
@@ -13,6 +14,23 @@ fn healthy_rails_are_loaded_alone_and_together_and_one_from_the_far_node() {
     let costs: Vec<&str> = rails.iter().filter_map(|rail| rail.placement.as_deref()).collect();
     assert_eq!(costs.len(), 1);
     assert!(costs[0].contains("both of node 1 48.0 GB/s, the same"), "{costs:?}");
+}
+
+#[test]
+fn rails_that_bring_nothing_all_together_are_not_called_well() {
+    let host = Host::of(four_rails(), |step, device| {
+        (step.kind != Kind::Together || device != "mlx5_1").then_some(48.0)
+    });
+    let (seen, rails) = host.diagnose();
+    assert!(rails.iter().all(|rail| !rail.slow && rail.alone_gb_per_s.is_some()));
+    assert!(rails[0].failed[0].starts_with("all together: no message"), "{:?}", rails[0].failed);
+    let took = Duration::from_secs(9);
+    let mut told = Diagnosis::of(&host.topology, (262_144, 8), took, (rails, Vec::new()), seen);
+    let first = told.to_string().lines().next().map(str::to_owned);
+    assert_eq!(first.as_deref(), Some("no rail is slow alone; all together could not be measured"));
+    assert!(told.has_slow_rail(), "what brings nothing is the slowest");
+    told.cut_short = true;
+    assert!(!told.has_slow_rail(), "the load was ended");
 }
 
 #[test]

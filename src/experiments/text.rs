@@ -1,6 +1,6 @@
 //! The diagnosis for people: at most 80 columns, or Markdown for a ticket.
 
-use super::diagnosis::{Diagnosis, RailDiagnosis};
+use super::diagnosis::{Diagnosis, RailDiagnosis, not_together};
 use super::hypotheses::{Answer, Hypothesis};
 use super::told::OVER_TCP;
 use crate::report::text::wrap::{Wrapped, clip};
@@ -76,6 +76,9 @@ impl Diagnosis {
             }
             0 if self.unmeasured() > 0 => {
                 format!("no rail that could be measured is slow, and {} could not be", self.unmeasured())
+            }
+            0 if not_together(&self.rails) => {
+                "no rail is slow alone; all together could not be measured".to_owned()
             }
             0 if self.caveat.as_ref().is_some_and(|caveat| caveat.contains(OVER_TCP)) => {
                 "not judged: a load over TCP proves nothing about a rail".to_owned()

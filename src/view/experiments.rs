@@ -4,6 +4,7 @@ use super::page::{self, Page};
 use super::theme::Theme;
 use super::units::time_left;
 use crate::app::{Action, App};
+use crate::experiments::diagnosis::not_together;
 use crate::experiments::hypotheses::{Answer, Hypothesis};
 use crate::experiments::told::Table;
 use crate::experiments::{RailDiagnosis, SharedLimit};
@@ -140,6 +141,9 @@ fn verdict(table: &Table, page: &mut Page) {
     if slow.is_empty() && table.shared_limits.is_empty() {
         let text = match (table.is_functional_check, unmeasured.is_empty()) {
             (true, _) => "not judged: a load over TCP proves nothing about a rail",
+            (false, true) if not_together(&table.rails) => {
+                "no rail is slow alone; all together could not be measured, for the reasons below"
+            }
             (false, true) => "no rail is slow",
             (false, false) if unmeasured.len() == table.rails.len() => "nothing could be measured",
             (false, false) => "of the others no rail is slow",

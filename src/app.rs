@@ -35,7 +35,6 @@ mod view;
 mod zoom;
 
 pub use anew::FORMS_OF_CHANGES;
-pub use diagnosed::DiagnosisWish;
 pub use history::{History, Keep};
 pub use how::{How, Mode};
 pub use jump::FORMS as FORMS_OF_TIME;
@@ -91,6 +90,8 @@ pub struct App {
     prompt: Option<Prompt>,
     /// What the last key has to say.
     notice: Option<String>,
+    /// Where the session was when that was said.
+    noticed_ns: u64,
     findings: Vec<Finding>,
     /// For each of them the place of the first that says the same of another rail.
     kinds: Vec<usize>,
@@ -150,6 +151,7 @@ impl App {
             sought: 0,
             prompt: None,
             notice: None,
+            noticed_ns: 0,
             findings: Vec::new(),
             kinds: Vec::new(),
             judged: Judged::Never,
@@ -228,6 +230,7 @@ impl App {
         if self.held.is_none() {
             self.judged = self.judged.and_a_frame();
         }
+        self.fade();
         Command::Draw
     }
 

@@ -23,6 +23,7 @@
 //! | `thread` | the life of a rail's thread |
 //! | `setup` | the load that is asked for |
 //! | `source` | the source of frames |
+//! | `part` | simulations one after the other in one session |
 
 mod card;
 mod clock;
@@ -32,6 +33,7 @@ mod flows;
 mod machine;
 mod node;
 mod noise;
+mod part;
 mod planted;
 mod rail;
 mod scenario;
@@ -45,6 +47,7 @@ mod window;
 mod world;
 
 pub use machine::Machine;
+pub use part::{AtRest, SimulatedPart, SoFar};
 pub use planted::{Cause, Planted, Truth};
 pub use scenario::Scenario;
 pub use setup::Setup;

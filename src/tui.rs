@@ -21,7 +21,7 @@ use crate::app::{App, Command, Msg, Seek, Sought, Wheel};
 use crate::hangup::Hangup;
 use crate::outline::Outline;
 use crate::printable::tell;
-use crate::session::{FrameSource, Seekable};
+use crate::session::{Anew, FrameSource, Seekable};
 use crate::timeline::Timeline;
 use crate::view::{self, Seen, Spot, Theme};
 use anyhow::Context;
@@ -170,6 +170,7 @@ async fn watch(
     let mut redraw = interval(REDRAW);
     redraw.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut dirty = true;
+    let anew = app.how().anew.clone();
     loop {
         let msg = tokio::select! { biased;
             event = keys.next() => match event {
@@ -195,6 +196,11 @@ async fn watch(
                 continue;
             }
             Some(msg) = msgs.recv() => msg,
+            // no frame comes while a load is ended or opened
+            () = changed(anew.as_ref()) => {
+                dirty = true;
+                continue;
+            }
         };
         let is_asked_to_end = matches!(&msg, Msg::Key(key) if is_control_c(*key));
         match app.update(msg) {
@@ -230,6 +236,14 @@ async fn watch(
             Command::Quit => return Ok(Left::Screen),
             Command::Browse => return Ok(Left::ForSessions(app.here_ns())),
         }
+    }
+}
+
+/// Waits until something else goes on in the session; for ever where nothing can.
+async fn changed(anew: Option<&Anew>) {
+    match anew {
+        Some(anew) => anew.changed().await,
+        None => std::future::pending().await,
     }
 }
 

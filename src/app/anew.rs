@@ -1,7 +1,7 @@
 //! Another load, or a diagnosis, in the session that is on the screen.
 
 use super::prompt::{Prompt, Question};
-use super::{App, Command, View};
+use super::{Action, App, Command, View};
 use crate::session::{Anew, Asked, Now};
 use crate::timeline::Timeline;
 
@@ -116,9 +116,10 @@ impl App {
     /// Back from a diagnosis to the load, which is started again.
     pub(super) fn leave_diagnosis(&mut self) -> Command {
         match self.start_anew("") {
-            Ok(command) => {
+            Ok(_) => {
                 self.go(View::Load);
-                command
+                let key = self.keys().first(Action::Go(View::Experiments));
+                self.say(&format!("the load is started again; what was found stays in Experiments ({key})"))
             }
             Err(why) => self.say(&why),
         }
@@ -220,6 +221,7 @@ mod tests {
         assert!(app.is_diagnosing());
         assert_ne!(types(&mut app, "\x1b"), Command::Quit);
         assert_eq!((anew.take(), app.view()), (Some(Wish::Load(String::new())), View::Load));
+        assert!(app.notice().unwrap().contains("stays in Experiments (6)"), "{:?}", app.notice());
         anew.begun(Now::Diagnosed, Stop::new());
         types(&mut app, "d");
         assert_eq!(anew.take(), Some(Wish::Diagnosis), "another one");

@@ -18,6 +18,9 @@ pub(super) const LAST: &str = "this is the last frame";
 /// While a replay goes on, "the one before" is not the one that was just gone to.
 const JUST_GONE_TO_NS: u64 = 1_500_000_000;
 
+/// How long a word stands at the foot of the screen while frames come.
+const READ_IN_NS: u64 = 8_000_000_000;
+
 impl App {
     /// A key that goes about in time.
     pub(super) fn travel(&mut self, action: Action) -> Command {
@@ -256,10 +259,19 @@ impl App {
         self.outline.span_ns().map_or(0, |(first_ns, _)| first_ns)
     }
 
-    /// Shows a word at the foot of the screen until the next key.
+    /// Shows a word at the foot of the screen until the next key, or for as long as it takes to be read.
     pub(super) fn say(&mut self, text: &str) -> Command {
         self.notice = Some(text.to_owned());
+        self.noticed_ns = self.history.newest_ns().unwrap_or(0);
         Command::DrawNow
+    }
+
+    /// Makes room for the keys where a word has stood for long.
+    pub(super) fn fade(&mut self) {
+        let age_ns = self.history.newest_ns().unwrap_or(0).saturating_sub(self.noticed_ns);
+        if age_ns >= READ_IN_NS {
+            self.notice = None;
+        }
     }
 }
 

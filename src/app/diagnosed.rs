@@ -2,20 +2,6 @@
 
 use super::{App, Command, Mode, View};
 use crate::experiments::told::Table;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// The wish to go over to a diagnosis, or back from one, for the command whose screen is left for it.
-#[derive(Clone, Debug, Default)]
-pub struct DiagnosisWish(Arc<AtomicBool>);
-
-impl DiagnosisWish {
-    /// Whether it was wished for since it was asked last.
-    #[must_use]
-    pub fn take(&self) -> bool {
-        self.0.swap(false, Ordering::Relaxed)
-    }
-}
 
 impl App {
     /// The table as it stood at what is shown; `None` where the session has none, and in other views.
@@ -28,8 +14,7 @@ impl App {
     #[must_use]
     pub fn may_have_diagnosis(&self) -> bool {
         let is_shown = self.view == View::Experiments || self.how.mode == Mode::Diagnosis;
-        let can_be = self.how.diagnose.is_some() || self.how.anew.is_some();
-        is_shown || can_be || !self.outline.experiments().is_empty()
+        is_shown || self.how.anew.is_some() || !self.outline.experiments().is_empty()
     }
 
     /// Computes the table of what is shown, for its view.
@@ -48,18 +33,14 @@ impl App {
         self.diagnosed = table;
     }
 
-    /// Leaves the screen for a diagnosis, or ends the one that goes on.
+    /// Begins a diagnosis, or ends the one that goes on.
     pub(super) fn diagnose(&mut self) -> Command {
         if self.how.anew.is_some() {
             return self.diagnose_anew();
         }
-        match &self.how.diagnose {
-            None if self.how.mode == Mode::Diagnosis => Command::Quit,
-            Some(wish) => {
-                wish.0.store(true, Ordering::Relaxed);
-                Command::Quit
-            }
-            None => self.say("no peer is known here: `railscope diagnose PEER --screen`"),
+        if self.how.mode == Mode::Diagnosis {
+            return Command::Quit;
         }
+        self.say("no peer is known here: `railscope diagnose PEER --screen`")
     }
 }

@@ -1,6 +1,6 @@
 //! How a session is looked at.
 
-use super::{DiagnosisWish, View};
+use super::View;
 use crate::rules::{self, Finding, Limits};
 use crate::session::{Anew, Every, Marks, RecordingStatus, Stop, Throttle};
 use crate::settings::Screen;
@@ -78,8 +78,6 @@ pub struct How {
     pub at_ns: Option<u64>,
     /// Has another load begin in the session, or a diagnosis; `None` where neither can.
     pub anew: Option<Anew>,
-    /// Takes the wish for a diagnosis on a screen of its own; `None` where none can be begun so.
-    pub diagnose: Option<DiagnosisWish>,
 }
 
 impl How {

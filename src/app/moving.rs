@@ -1,7 +1,7 @@
 //! Going from view to view, and moving in them.
 
 use super::popups::Popup;
-use super::{Action, App, Command, Mode, Taken, View, Zoom, picker, selection};
+use super::{Action, App, Command, Taken, View, Zoom, picker, selection};
 use crate::session::Now;
 use crate::view::{self as screen, Seen};
 
@@ -28,9 +28,6 @@ impl App {
         } else if self.view != View::Home {
             let from = self.opened.take().map(|opened| opened.from);
             self.go(from.unwrap_or_default());
-        } else if self.how.mode == Mode::Diagnosis && self.how.diagnose.is_some() {
-            // to the screen that it was begun from
-            return self.diagnose();
         } else {
             return Command::Quit;
         }

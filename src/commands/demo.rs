@@ -1,12 +1,14 @@
 //! `railscope demo`: the live screen on a simulated node.
 
+mod parts;
+
 use super::{diagnose, watch};
-use crate::app::DiagnosisWish;
-use crate::cli::{DemoArgs, DiagnoseArgs};
-use crate::session::{DEFAULT_EVERY, Stop, Throttle, only};
+use crate::cli::DemoArgs;
+use crate::session::{Chained, DEFAULT_EVERY, Stop, Throttle, only};
 use crate::sim::{Pace, Simulated};
 use crate::tui::{How, Mode};
 use anyhow::ensure;
+use parts::Demo;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -25,29 +27,19 @@ pub fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
     }
     let every = common.overlay.every.map_or(DEFAULT_EVERY, |period| period.0);
     let time = common.duration.map(|period| period.0);
-    let (pace, time) = if watch::has_screen(&common) {
-        (Pace::RealTime, time)
-    } else {
-        (Pace::AsFastAsPossible, Some(time.unwrap_or(USUAL_TIME)))
-    };
-    let wish = DiagnosisWish::default();
-    let mut common = common;
-    loop {
-        let (stop, throttle) = (Stop::new(), Throttle::new());
-        let source = Simulated::new(&args.scenario, args.seed, every, pace, time)?;
-        let source = source.stopped_by(stop.clone()).held_by(throttle.clone());
-        let source = only(source, common.overlay.rails.as_deref())?;
-        let diagnose = Some(wish.clone());
-        let how = How { mode: Mode::Demo, stop, throttle: Some(throttle), diagnose, ..How::default() };
-        let code = watch::run(source, &common, how)?;
-        if !wish.take() {
-            return Ok(code);
-        }
-        diagnose::on_screen(&DiagnoseArgs::of_scenario(&args.scenario, args.seed, &common), &wish)?;
-        if !wish.take() {
-            return Ok(code);
-        }
-        // the recording has its end; a second one would need another name
-        common.record = None;
+    let (stop, throttle) = (Stop::new(), Throttle::new());
+    let how =
+        How { mode: Mode::Demo, stop: stop.clone(), throttle: Some(throttle.clone()), ..How::default() };
+    if !watch::has_screen(&common) {
+        let time = Some(time.unwrap_or(USUAL_TIME));
+        let source = Simulated::new(&args.scenario, args.seed, every, Pace::AsFastAsPossible, time)?;
+        let source = source.stopped_by(stop).held_by(throttle);
+        return watch::run(only(source, common.overlay.rails.as_deref())?, &common, how);
     }
+    let demo = Demo { scenario: args.scenario, seed: args.seed, every, time, common: common.clone() };
+    let (first, next, anew, diagnoses) = demo.begin(&stop, throttle)?;
+    let source = Chained::new(first, next, anew.clone(), stop);
+    let code = watch::run(Box::new(source), &common, How { anew: Some(anew), ..how })?;
+    diagnose::print_all(diagnoses.take())?;
+    Ok(code)
 }

@@ -9,7 +9,7 @@ use super::output::Output;
 use super::progress::Progress;
 use super::sweep::far_side::FarSide;
 use super::{headless, signals, watch};
-use crate::app::{DiagnosisWish, View};
+use crate::app::View;
 use crate::cli::{DiagnoseArgs, DiagnoseCarrier, DiagnoseFormat};
 use crate::experiments::text::Markdown;
 use crate::experiments::{Base, Diagnosis, Step, plan};
@@ -100,7 +100,7 @@ pub fn run(args: &DiagnoseArgs) -> anyhow::Result<ExitCode> {
     let stop = Stop::new();
     let laboratory = laboratory(args, &common, &stop)?;
     let title = args.peer.clone().unwrap_or_default();
-    let seen_by = if args.screen { SeenBy::Screen(title, None) } else { SeenBy::Nobody };
+    let seen_by = if args.screen { SeenBy::Screen(title) } else { SeenBy::Nobody };
     let diagnosis = conduct(laboratory, &base(args, window), window, &common, seen_by, stop)?;
     let measured = diagnosis.rails.iter().any(|rail| rail.alone_gb_per_s.is_some());
     let form = if common.json { DiagnoseFormat::Json } else { args.format };
@@ -114,19 +114,20 @@ pub fn run(args: &DiagnoseArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(slow && common.fail_on().fails(Severity::Warning))))
 }
 
-/// Shows a diagnosis on the screen, as a key of another screen asked for it, and prints what came of it. It is not recorded.
-/// The same key wishes to go `back`.
+/// The planned loads on a simulated node, as a part of a session whose times and counts begin anew; each takes the time that
+/// it would take.
 ///
 /// # Errors
 ///
-/// There is no such scenario, PEER is no host, or the terminal is gone.
-pub(super) fn on_screen(args: &DiagnoseArgs, back: &DiagnosisWish) -> anyhow::Result<()> {
-    let common = Common { record: None, duration: None, ..args.common.clone() };
-    let stop = Stop::new();
-    let laboratory = laboratory(args, &common, &stop)?;
-    let seen_by = SeenBy::Screen(args.peer.clone().unwrap_or_default(), Some(back.clone()));
-    let diagnosis = conduct(laboratory, &base(args, WINDOW), WINDOW, &common, seen_by, stop)?;
-    print(&diagnosis, DiagnoseFormat::Text)
+/// There is no such scenario or rail.
+pub(super) fn simulated(args: &DiagnoseArgs, stop: &Stop) -> anyhow::Result<(Box<dyn FrameSource>, Begun)> {
+    let laboratory = Box::new(SimulatedRails::new(args, &args.common, stop.clone())?);
+    let topology = laboratory.topology().clone();
+    let (base, limits) = (base(args, WINDOW), args.common.limits.clone());
+    let plan = Plan { base: base.clone(), limits: limits.clone(), window: WINDOW, is_watched: true };
+    let source = Experimenting::new(laboratory, plan, stop.clone(), Progress::unseen());
+    let begun = Begun::of(&source, topology, base, limits);
+    Ok((Box::new(source), begun))
 }
 
 /// A diagnosis of a simulated node as a session, in no time.
@@ -145,8 +146,8 @@ pub fn simulated_session(scenario: &str, seed: u64) -> anyhow::Result<Box<dyn Fr
 
 /// Who looks at the experiments while they are made.
 enum SeenBy {
-    /// The screen, with this title; and who hears of the wish to go back.
-    Screen(String, Option<DiagnosisWish>),
+    /// The screen, with this title.
+    Screen(String),
     /// At most a line of progress.
     Nobody,
 }
@@ -161,14 +162,14 @@ fn conduct(
     stop: Stop,
 ) -> anyhow::Result<Diagnosis> {
     let topology = laboratory.topology().clone();
-    let is_watched = matches!(seen_by, SeenBy::Screen(..));
+    let is_watched = matches!(seen_by, SeenBy::Screen(_));
     let progress = if is_watched { Progress::unseen() } else { Progress::new() };
     let plan = Plan { base: base.clone(), limits: common.limits.clone(), window, is_watched };
     let source = Experimenting::new(laboratory, plan, stop.clone(), progress);
     let begun = Begun::of(&source, topology, base.clone(), common.limits.clone());
     let (mut source, recording) = headless::recorded(Box::new(source), common.record.as_deref())?;
     match seen_by {
-        SeenBy::Screen(title, diagnose) => {
+        SeenBy::Screen(title) => {
             let how = How {
                 title,
                 mode: Mode::Diagnosis,
@@ -177,7 +178,6 @@ fn conduct(
                 screen: common.screen.clone(),
                 recording: recording.clone(),
                 stop,
-                diagnose,
                 ..How::default()
             };
             tui::run(source, how)?;

@@ -3,6 +3,7 @@
 use super::Stop;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
 
 /// Ends what goes on in a session and has something else begin; copies of it all mean the same session.
 #[derive(Clone)]
@@ -12,6 +13,8 @@ struct Desk {
     /// What a load with these changes would be, in a word or two.
     check: Box<Check>,
     state: Mutex<State>,
+    /// Wakes the one who shows what goes on.
+    changed: Notify,
 }
 
 /// Says what a load with these changes would be, or why there is none.
@@ -82,7 +85,7 @@ impl Anew {
     /// Of a session whose loads are judged by `check`.
     #[must_use]
     pub fn new(check: impl Fn(&str) -> Result<String, String> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(Desk { check: Box::new(check), state: Mutex::default() }))
+        Self(Arc::new(Desk { check: Box::new(check), state: Mutex::default(), changed: Notify::new() }))
     }
 
     /// Ends what goes on, and has a load begin with these changes, which are flags; what that is in words.
@@ -141,6 +144,12 @@ impl Anew {
     /// What went on is over, and a load is being opened, with what in words.
     pub(crate) fn opening(&self, words: String) {
         self.state().now = Now::Opening(words);
+        self.0.changed.notify_one();
+    }
+
+    /// Waits until something else goes on than when this was waited for last; for one who shows it.
+    pub async fn changed(&self) {
+        self.0.changed.notified().await;
     }
 
     /// What is to begin, once; for the one who makes it.
@@ -155,6 +164,7 @@ impl Anew {
         let is_wished_for = state.wish.is_some();
         let stop = state.stop.clone();
         drop(state);
+        self.0.changed.notify_one();
         if is_wished_for {
             // it was wished for while this was on its way
             stop.stop();
@@ -176,6 +186,19 @@ impl fmt::Debug for Anew {
 mod tests {
     use super::{Anew, Now, Wish};
     use crate::session::Stop;
+
+    #[tokio::test]
+    async fn who_shows_what_goes_on_hears_of_each_change_though_no_frame_comes() {
+        let anew = Anew::new(|_| Ok(String::new()));
+        for now in [Now::Opening("with -q 16".to_owned()), Now::Refused("n2 is busy".to_owned())] {
+            match now.clone() {
+                Now::Opening(words) => anew.opening(words),
+                now => anew.begun(now, Stop::new()),
+            }
+            anew.changed().await;
+            assert_eq!(anew.now(), now);
+        }
+    }
 
     #[test]
     fn a_load_that_cannot_be_leaves_what_goes_on_alone() {

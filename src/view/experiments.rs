@@ -53,7 +53,7 @@ fn none(app: &App, cells: u16) -> Vec<ratatui::text::Line<'static>> {
         return page.into_lines();
     }
     page.heading("No diagnosis", "this session has none so far");
-    if app.how().diagnose.is_some() || app.goes_on().is_some() {
+    if app.goes_on().is_some() {
         let key = app.keys().first(Action::Diagnose);
         let says = format!(
             "{key} loads the rails one way after the other, and tells which of seven causes makes one slow"

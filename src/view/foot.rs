@@ -30,15 +30,9 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
                 (Action::NextFinding, _) if travels => "finding",
                 (Action::NextEvent, _) if travels => "event",
                 (Action::Findings, View::Rail) => "next rail",
-                (Action::Diagnose, View::Experiments) if app.how().mode == Mode::Diagnosis => {
-                    if app.how().diagnose.is_some() { "end, back" } else { "end" }
-                }
+                (Action::Diagnose, View::Experiments) if app.how().mode == Mode::Diagnosis => "end",
                 (Action::Diagnose, View::Experiments) if app.is_diagnosing() => "end, back",
-                (Action::Diagnose, View::Experiments)
-                    if app.how().diagnose.is_some() || app.goes_on().is_some() =>
-                {
-                    "begin"
-                }
+                (Action::Diagnose, View::Experiments) if app.goes_on().is_some() => "begin",
                 (Action::Down, View::Rail | View::Load | View::Experiments) => "scroll",
                 (Action::Copy, View::Placement) => "copy",
                 (Action::HoldLoad, View::Load) if app.can_steer() => "hold",

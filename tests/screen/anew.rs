@@ -147,3 +147,27 @@ fn a_peer_that_dies_ends_the_screen_with_its_name() {
     person.sees("its railscope was killed or crashed");
     assert_eq!(person.is_left(), 2);
 }
+
+#[test]
+fn a_diagnosis_of_the_demo_stays_on_its_screen_and_in_its_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("demo.rsz");
+    let file = file.to_str().unwrap();
+    let mut person = Person::runs(&["demo", "--scenario", "mixed", "--record", file]);
+    person.sees("measuring");
+    person.types("d");
+    person.sees("SLOW     mlx5_bond_3");
+    person.types("d");
+    person.sees("what was found stays in Experiments (6)");
+    person.sees("load 2 of this session");
+    person.types("6");
+    person.sees("made before it ended");
+    person.sees("SLOW     mlx5_bond_3");
+    person.types("q");
+    assert_eq!(person.is_left(), 0);
+    let report = Command::new(env!("CARGO_BIN_EXE_railscope")).args(["report", file]).output().unwrap();
+    let report = String::from_utf8(report.stdout).unwrap();
+    assert!(report.contains("SLOW  mlx5_bond_3: one leg of the bond"), "{report}");
+    assert!(report.contains("mark: load started anew with the same knobs"), "{report}");
+    assert!(!report.contains("counter-reset"), "{report}");
+}

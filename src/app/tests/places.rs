@@ -1,7 +1,7 @@
 //! Where one is: views, popups, and the way back.
 
 use super::{app, code, press};
-use crate::app::{Command, DiagnosisWish, Mode, Msg, Seek, View};
+use crate::app::{Command, Mode, Msg, Seek, View};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use probes::model::Frame;
 use std::sync::Arc;
@@ -43,11 +43,21 @@ fn back_goes_where_one_came_from() {
     assert_eq!(live.view(), View::Topology);
     code(&mut live, KeyCode::Esc);
     assert_eq!((live.view(), code(&mut live, KeyCode::Esc)), (View::Home, Command::Quit));
-    // a diagnosis that was begun by a key goes back to what it was begun from
-    let wish = DiagnosisWish::default();
-    let mut diagnosis = app(Mode::Diagnosis);
-    diagnosis.how.diagnose = Some(wish.clone());
-    assert_eq!((code(&mut diagnosis, KeyCode::Esc), wish.take()), (Command::Quit, true));
+}
+
+#[test]
+fn a_word_at_the_foot_makes_room_for_the_keys_once_it_could_be_read() {
+    let mut app = app(Mode::Live);
+    let frame = |app: &mut crate::app::App, at_s: u64| {
+        app.update(Msg::Frame(Arc::new(Frame { at_ns: at_s * 1_000_000_000, ..Frame::default() })));
+    };
+    frame(&mut app, 100);
+    press(&mut app, 'X');
+    assert!(app.notice().is_some());
+    frame(&mut app, 107);
+    assert!(app.notice().is_some());
+    frame(&mut app, 108);
+    assert_eq!(app.notice(), None);
 }
 
 #[test]

@@ -137,7 +137,7 @@ impl Later {
                     let mark = format!("load started anew {}", in_words(&changes));
                     Some(Link { source, mark: Some(mark) })
                 }
-                Err(why) => self.nothing(Now::Refused(why.clone()), &format!("no load: {why}"), stop),
+                Err(why) => Some(self.nothing(Now::Refused(why.clone()), &format!("no load: {why}"), stop)),
             },
             Some(Wish::Diagnosis) => match self.diagnosis(&stop) {
                 Ok(source) => {
@@ -147,10 +147,10 @@ impl Later {
                 }
                 Err(error) => {
                     let why = format!("{error:#}");
-                    self.nothing(Now::Refused(why.clone()), &format!("no diagnosis: {why}"), stop)
+                    Some(self.nothing(Now::Refused(why.clone()), &format!("no diagnosis: {why}"), stop))
                 }
             },
-            None if was_diagnosing => self.nothing(Now::Diagnosed, "diagnosis over", stop),
+            None if was_diagnosing => Some(self.nothing(Now::Diagnosed, "diagnosis over", stop)),
             // a load that is over by itself is the end
             None => None,
         }
@@ -178,9 +178,9 @@ impl Later {
         Ok(Box::new(SimulatedPart::new(source, self.so_far.clone(), self.loads)))
     }
 
-    fn nothing(&self, now: Now, mark: &str, stop: Stop) -> Option<Link> {
+    fn nothing(&self, now: Now, mark: &str, stop: Stop) -> Link {
         let source = AtRest::after(self.session.clone(), self.so_far.clone(), self.demo.every, stop.clone());
         self.anew.begun(now, stop);
-        Some(Link { source: Box::new(source), mark: Some(mark.to_owned()) })
+        Link { source: Box::new(source), mark: Some(mark.to_owned()) }
     }
 }

@@ -220,6 +220,7 @@ impl App {
         self.is_stepping = false;
         if frame.host == 0 {
             self.keep_loaded(frame.load.is_some() && frame.experiment.is_none());
+            self.notice_its_end(frame.experiment.is_some());
         }
         self.history.push(frame.clone(), if self.held.is_some() { Keep::Held } else { Keep::Minute });
         if !self.how.mode.is_seekable() {

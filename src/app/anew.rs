@@ -97,12 +97,15 @@ impl App {
     pub(super) fn diagnose_anew(&mut self) -> Command {
         let Some(anew) = self.anew() else { return Command::None };
         if anew.now() == Now::Diagnosis {
-            return self.leave_diagnosis();
+            return self.end_diagnosis(View::Experiments);
         }
         match anew.diagnosis() {
             Ok(()) => {
                 self.go(View::Experiments);
-                self.say("the load ends; the rails are loaded one way after the other; Esc goes back to it")
+                let (key, back) = (self.keys().first(Action::Diagnose), self.keys().first(Action::Back));
+                self.say(&format!(
+                    "the load ends; the rails are loaded one way after the other; {key} or {back} ends it"
+                ))
             }
             Err(why) => self.say(&why),
         }
@@ -115,13 +118,39 @@ impl App {
 
     /// Back from a diagnosis to the load, which is started again.
     pub(super) fn leave_diagnosis(&mut self) -> Command {
+        self.end_diagnosis(View::Load)
+    }
+
+    /// Ends a diagnosis, starts the load again, and goes where what came of either is seen.
+    fn end_diagnosis(&mut self, view: View) -> Command {
         match self.start_anew("") {
             Ok(_) => {
-                self.go(View::Load);
-                let key = self.keys().first(Action::Go(View::Experiments));
-                self.say(&format!("the load is started again; what was found stays in Experiments ({key})"))
+                self.go(view);
+                let kept = self.where_the_table_is();
+                self.say(&format!("the diagnosis ends, and the load is started again; {kept}"))
             }
             Err(why) => self.say(&why),
+        }
+    }
+
+    /// Where the table of a diagnosis stays.
+    fn where_the_table_is(&self) -> String {
+        if self.view == View::Experiments {
+            return "what it showed stays here".to_owned();
+        }
+        match self.keys().first(Action::Go(View::Experiments)) {
+            key if key.is_empty() => "what it showed stays in Experiments".to_owned(),
+            key => format!("what it showed: {key} Experiments"),
+        }
+    }
+
+    /// Says that the diagnosis of this session is over by itself, when the first frame after it comes.
+    pub(super) fn notice_its_end(&mut self, comes_an_experiment: bool) {
+        let before = self.history.newest().local().latest();
+        let was_of_one = before.is_some_and(|frame| frame.experiment.is_some());
+        if was_of_one && !comes_an_experiment && self.how.anew.is_some() && self.notice.is_none() {
+            let text = format!("the diagnosis is over; {}", self.where_the_table_is());
+            self.say(&text);
         }
     }
 }
@@ -221,7 +250,11 @@ mod tests {
         assert!(app.is_diagnosing());
         assert_ne!(types(&mut app, "\x1b"), Command::Quit);
         assert_eq!((anew.take(), app.view()), (Some(Wish::Load(String::new())), View::Load));
-        assert!(app.notice().unwrap().contains("stays in Experiments (6)"), "{:?}", app.notice());
+        assert!(app.notice().unwrap().ends_with("what it showed: 6 Experiments"), "{:?}", app.notice());
+        anew.begun(Now::Diagnosis, Stop::new());
+        types(&mut app, "d");
+        assert_eq!((anew.take(), app.view()), (Some(Wish::Load(String::new())), View::Experiments));
+        assert!(app.notice().unwrap().ends_with("what it showed stays here"), "{:?}", app.notice());
         anew.begun(Now::Diagnosed, Stop::new());
         types(&mut app, "d");
         assert_eq!(anew.take(), Some(Wish::Diagnosis), "another one");

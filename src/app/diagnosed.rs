@@ -19,7 +19,7 @@ impl App {
 
     /// Computes the table of what is shown, for its view.
     pub(super) fn look_at_diagnosis(&mut self) {
-        if self.view != View::Experiments {
+        if !matches!(self.view, View::Experiments | View::Load) {
             return;
         }
         let at_ns = self.here_ns();
@@ -33,7 +33,7 @@ impl App {
         self.diagnosed = table;
     }
 
-    /// Begins a diagnosis, or ends the one that goes on.
+    /// Begins a diagnosis in this session, or ends the one that goes on.
     pub(super) fn diagnose(&mut self) -> Command {
         if self.how.anew.is_some() {
             return self.diagnose_anew();

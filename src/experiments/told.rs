@@ -66,6 +66,8 @@ pub struct Table {
     pub left: usize,
     /// How long those take, by what the others took.
     pub time_left: Duration,
+    /// What the newest of those showed; `None` before the first is over.
+    pub last: Option<Seen>,
     /// The load that comes next, or goes on; `None` when all were made.
     pub now: Option<Step>,
     /// Whether it was ended, and something else came: what was not made will not be.
@@ -149,6 +151,7 @@ impl Told {
             left,
             time_left: each * u32::try_from(left).unwrap_or(u32::MAX),
             now: next(&topology, &base, limits, &seen),
+            last: seen.into_iter().last(),
             is_left: self.left_at_ns.get(diagnosis).is_some_and(|at_ns| *at_ns <= until_ns),
             is_functional_check: load.is_some_and(Load::is_functional_check),
             caveat: load.and_then(caveat),

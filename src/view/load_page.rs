@@ -1,5 +1,6 @@
 //! The load in full: what was asked for, what each thread does and costs, and how long operations take.
 
+mod experiment;
 pub mod form;
 mod histogram;
 mod threads;
@@ -19,8 +20,17 @@ use ratatui::layout::Rect;
 pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
     let theme = app.theme();
     let (columns, cells) = page::columns(area);
+    if let Some(table) = experiment::shown(app) {
+        let mut page = Page::new(area.width, theme);
+        experiment::draw(app, table, &mut page);
+        return page::draw(vec![page.into_lines()], app.line(), area, frame, theme);
+    }
     let Some(load) = LoadBlock::of(app.with_load()) else {
         let mut page = Page::new(area.width, theme);
+        if app.is_diagnosing() && app.ending().is_none() {
+            page.heading("Experiment", "the first load of a diagnosis goes on");
+            return page::draw(vec![page.into_lines()], app.line(), area, frame, theme);
+        }
         page.heading("No load", "this session has none so far: what is seen is other programs' traffic");
         page.row(
             "start",
@@ -49,7 +59,8 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
 
 /// The line that starts the same load; `None` where there is none of our own that goes on.
 pub fn command(app: &App) -> Option<String> {
-    let load = LoadBlock::of(app.with_load()).filter(|load| form::is_there(app, load))?;
+    let none_planned = experiment::shown(app).is_none();
+    let load = LoadBlock::of(app.with_load()).filter(|load| none_planned && form::is_there(app, load))?;
     Some(form::command(app, &load))
 }
 

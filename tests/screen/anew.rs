@@ -157,11 +157,16 @@ fn a_diagnosis_of_the_demo_stays_on_its_screen_and_in_its_recording() {
     person.sees("measuring");
     person.types("d");
     person.sees("SLOW     mlx5_bond_3");
+    person.types("5");
+    person.sees("mlx5_bond_4: alone");
+    person.types("6");
+    person.sees("SLOW     mlx5_bond_3");
     person.types("d");
-    person.sees("what was found stays in Experiments (6)");
+    person.sees("what it showed stays here");
+    person.sees("made before it ended");
+    person.types("5");
     person.sees("load 2 of this session");
     person.types("6");
-    person.sees("made before it ended");
     person.sees("SLOW     mlx5_bond_3");
     person.types("q");
     assert_eq!(person.is_left(), 0);

@@ -51,6 +51,23 @@ fn a_planned_load_is_no_finding_about_a_load() {
 }
 
 #[test]
+fn the_load_view_tells_the_planned_load_that_goes_on_and_not_that_there_is_none() {
+    let mut app = after(6).at_view(View::Load);
+    app.prepare();
+    for size in [(80, 24), (120, 40), (200, 60)] {
+        let text = screen(&app, size);
+        for told in ["mlx5_bond_4: alone", "READ 256K, 8 queue pairs a rail", "mlx5_bond_3: 24.0 GB/s"] {
+            assert!(text.contains(told), "{told}\n{text}");
+        }
+        assert!(!text.contains("No load"), "{text}");
+    }
+    let mut over = after(usize::MAX).at_view(View::Load);
+    over.prepare();
+    let text = screen(&over, (80, 24));
+    assert!(text.contains("the diagnosis is over") && text.contains("6 Experiments"), "{text}");
+}
+
+#[test]
 fn a_session_without_a_diagnosis_says_how_to_make_one() {
     let mut source = crate::sim::Simulated::new(
         "healthy",

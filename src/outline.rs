@@ -41,6 +41,13 @@ pub struct Moment {
     pub text: String,
 }
 
+/// The devices of a finding, and the ports it speaks of.
+type Subject = (Vec<String>, Vec<(String, u32)>);
+
+fn subject(finding: &Finding) -> Subject {
+    (finding.devices.clone(), finding.ports.clone())
+}
+
 /// What happened when in a session, as far as it was looked at.
 #[derive(Clone, Debug, Default)]
 pub struct Outline {
@@ -48,8 +55,8 @@ pub struct Outline {
     buckets: Buckets,
     moments: Vec<Moment>,
     heat: Heat,
-    /// Code and devices of the findings at the last look.
-    present: Vec<(Cow<'static, str>, Vec<String>)>,
+    /// Codes and subjects of the findings at the last look.
+    present: Vec<(Cow<'static, str>, Subject)>,
     looked_to_ns: Option<u64>,
     /// How many events of the timeline are among the moments.
     events: usize,
@@ -107,13 +114,13 @@ impl Outline {
         self.note_events(timeline);
         for finding in findings {
             let is_new =
-                !self.present.iter().any(|(code, on)| *code == finding.code && *on == finding.devices);
+                !self.present.iter().any(|(code, on)| *code == finding.code && *on == subject(finding));
             if is_new {
                 let text = format!("{} {} begins", finding.code, finding.devices.join(", "));
                 self.add(at_ns, Kind::Begins(finding.severity), text);
             }
         }
-        self.present = findings.iter().map(|f| (f.code.clone(), f.devices.clone())).collect();
+        self.present = findings.iter().map(|f| (f.code.clone(), subject(f))).collect();
         self.looked_to_ns = Some(at_ns);
     }
 

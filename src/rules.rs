@@ -120,7 +120,7 @@ pub const ALL: &[Rule] = &[
 pub fn diagnose(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
     let mut found = slow::found_by_others(topology, timeline, limits);
     // what is unexplained depends on what the others found
-    let unexplained = slow::unexplained(topology, timeline, limits, || slow::devices_with_a_reason(&found));
+    let unexplained = slow::unexplained(topology, timeline, limits, || found.as_slice().into());
     found.extend(unexplained);
     first::sort(&mut found);
     found

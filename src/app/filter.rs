@@ -28,9 +28,7 @@ impl Filter {
     pub fn takes_rail(&self, rail: &Rail, findings: &[Finding]) -> bool {
         self.words.iter().all(|word| {
             is_of(word, rail)
-                || findings
-                    .iter()
-                    .any(|found| found.code.contains(word.as_str()) && found.devices.contains(&rail.device))
+                || findings.iter().any(|found| found.code.contains(word.as_str()) && found.is_about(rail))
         })
     }
 
@@ -43,11 +41,10 @@ impl Filter {
     /// Whether every word is in the finding's code, or is met by a device or rail that it is about.
     pub fn takes_finding(&self, finding: &Finding, topology: &Topology) -> bool {
         self.words.iter().all(|word| {
-            let is_about = |device: &String| {
-                device.to_lowercase().contains(word.as_str())
-                    || topology.rail(device).is_some_and(|(_, rail)| is_of(word, rail))
-            };
-            finding.code.contains(word.as_str()) || finding.devices.iter().any(is_about)
+            let mut rails = topology.rails.iter().filter(|rail| finding.is_about(rail));
+            finding.code.contains(word.as_str())
+                || finding.devices.iter().any(|device| device.to_lowercase().contains(word.as_str()))
+                || rails.any(|rail| is_of(word, rail))
         })
     }
 }
@@ -82,6 +79,20 @@ mod tests {
         assert_eq!((taken("N1"), taken("numa0")), (vec![3, 4], vec![1, 2]));
         assert_eq!((taken("eth5"), taken("bond4")), (vec![3], vec![4]));
         assert_eq!((taken("pcie"), taken("pcie n1"), taken("n0 pcie")), (vec![2], vec![], vec![2]));
+    }
+
+    #[test]
+    fn of_a_card_with_two_ports_the_one_that_is_spoken_of_is_taken() {
+        let mut topology = Node::with_rails(2).topology;
+        (topology.rails[1].device, topology.rails[1].port) = (topology.rails[0].device.clone(), 2);
+        let finding = Finding::on_ports("flap", Severity::Warning, [&topology.rails[1]], "");
+        let findings = [finding.clone()];
+        let by_code: Vec<bool> =
+            topology.rails.iter().map(|rail| Filter::new("flap").takes_rail(rail, &findings)).collect();
+        assert_eq!(by_code, [false, true]);
+        let takes = |text: &str| Filter::new(text).takes_finding(&finding, &topology);
+        assert_eq!(["bond2", "bond1", "n1", "n0"].map(takes), [true, false, true, false]);
+        assert!(takes("mlx5"), "the device's own name is both ports'");
     }
 
     #[test]

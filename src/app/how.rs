@@ -91,6 +91,8 @@ impl How {
             let found = rules::diagnose(there.topology(), &there, &self.limits);
             findings.extend(found.into_iter().map(|finding| Finding {
                 devices: finding.devices.iter().map(|device| format!("{host}:{device}")).collect(),
+                ports:
+                    finding.ports.iter().map(|(device, port)| (format!("{host}:{device}"), *port)).collect(),
                 message: format!("on {host}: {}", finding.message),
                 ..finding
             }));

@@ -208,7 +208,10 @@ impl App {
     /// Selects the finding that says the same as this one, or, where there is none any more, the last.
     pub(super) fn select_finding_like(&mut self, old: Option<&Finding>) {
         // among those that are told once, another may have come to be the first
-        let is_about = |new: &Told, old: &Finding| new.devices().eq(old.devices.iter().map(String::as_str));
+        let is_about = |new: &Told, old: &Finding| {
+            let ports = new.findings().flat_map(|finding| &finding.ports);
+            new.devices().eq(old.devices.iter().map(String::as_str)) && ports.eq(&old.ports)
+        };
         let is_with =
             |new: &Told, old: &Finding| old.devices.iter().all(|device| new.devices().any(|of| of == device));
         let told = self.told_findings();

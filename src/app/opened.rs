@@ -2,6 +2,7 @@
 
 use super::selection::moved;
 use super::{Action, App, Command, Focus, View};
+use crate::rules::Finding;
 use crate::view as screen;
 use probes::model::RailId;
 
@@ -59,10 +60,14 @@ impl App {
         let told = told.get(self.selection.finding.unwrap_or_default())?;
         let rails = &self.shown().topology().rails;
         let listed: Vec<RailId> = self.groups().into_iter().flat_map(|group| group.rails).collect();
-        let of_device = |device: &str| {
-            listed.iter().copied().filter(|id| rails[id.0].device == device).collect::<Vec<_>>()
+        let of_device = |finding: &Finding, device: &str| {
+            let is_named = |id: &RailId| rails[id.0].device == device && finding.is_about(&rails[id.0]);
+            listed.iter().copied().filter(is_named).collect::<Vec<_>>()
         };
-        Some((told.first.code.to_string(), told.devices().flat_map(of_device).collect()))
+        let named = told
+            .findings()
+            .flat_map(|finding| finding.devices.iter().flat_map(move |device| of_device(finding, device)));
+        Some((told.first.code.to_string(), named.collect()))
     }
 
     /// To the rail before or after: among those that were opened together, or among all that are listed.

@@ -46,12 +46,16 @@ pub(super) fn compare(a: (&Side, &Report), b: (&Side, &Report), known_in_one: &[
 }
 
 fn only_in(one: &Report, other: &Report, without: Without<'_>) -> Vec<Changed> {
-    let known: BTreeSet<(&str, Severity, &str)> = other.findings.iter().flat_map(each).collect();
+    let known: BTreeSet<Found<'_>> = other.findings.iter().flat_map(each).collect();
     let mut changes = Vec::new();
     for finding in &one.findings {
         let mut devices: BTreeMap<Option<String>, Vec<String>> = BTreeMap::new();
-        for (_, _, device) in each(finding).filter(|key| !known.contains(key)) {
-            devices.entry(without.could_not(finding, device)).or_default().push(device.to_owned());
+        for Found { device, .. } in each(finding).filter(|found| !known.contains(found)) {
+            let named = devices.entry(without.could_not(finding, device)).or_default();
+            // of two ports the device is named once
+            if named.last().is_none_or(|last| last != device) {
+                named.push(device.to_owned());
+            }
         }
         changes.extend(devices.into_iter().map(|(because, devices)| Changed {
             code: finding.code.to_string(),
@@ -65,6 +69,25 @@ fn only_in(one: &Report, other: &Report, without: Without<'_>) -> Vec<Changed> {
     changes
 }
 
-fn each(finding: &Finding) -> impl Iterator<Item = (&str, Severity, &str)> {
-    finding.devices.iter().map(|device| (&*finding.code, finding.severity, device.as_str()))
+/// What was found on one port of a device, or on the device as a whole.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Found<'a> {
+    code: &'a str,
+    severity: Severity,
+    device: &'a str,
+    /// `None` of the device as a whole.
+    port: Option<u32>,
+}
+
+fn each(finding: &Finding) -> impl Iterator<Item = Found<'_>> {
+    finding.devices.iter().flat_map(move |device| {
+        let ports: Vec<u32> = finding.ports_of(device).collect();
+        let whole = ports.is_empty().then_some(None);
+        whole.into_iter().chain(ports.into_iter().map(Some)).map(move |port| Found {
+            code: &finding.code,
+            severity: finding.severity,
+            device,
+            port,
+        })
+    })
 }

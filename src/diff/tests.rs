@@ -190,3 +190,23 @@ fn the_other_ends_are_compared_where_both_sessions_have_them() {
     let one_end = diff(&before, &side(&node(), [0.0, 0.0], None));
     assert_eq!((one_end.peer_only_in, one_end.peer), (Some("a"), None));
 }
+
+#[test]
+fn what_was_found_on_another_port_of_a_card_has_come_anew() {
+    let with_flap = |port: u32| {
+        let mut topology = node();
+        (topology.rails[1].device, topology.rails[1].port) = (topology.rails[0].device.clone(), 2);
+        let down = topology.rails.iter_mut().find(|rail| rail.port == port).unwrap();
+        (down.state, down.phys_state) = (Some("DOWN".into()), Some("Polling".into()));
+        side(&topology, [48.0, 48.0], read())
+    };
+    let (before, after) = (with_flap(1), with_flap(2));
+    let codes = |diff: &Diff| -> Vec<String> {
+        let down = diff.appeared.iter().filter(|one| one.code == "link-down");
+        down.map(|one| format!("{} {}", one.devices.join(","), one.message)).collect()
+    };
+    let changed = codes(&diff(&before, &after));
+    assert_eq!(changed.len(), 1, "{changed:?}");
+    assert!(changed[0].starts_with("mlx5_0 mlx5_0 port 2 is DOWN"), "{changed:?}");
+    assert_eq!(codes(&diff(&after, &after)), Vec::<String>::new());
+}

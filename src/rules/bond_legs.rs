@@ -40,7 +40,7 @@ fn down((rail, name): (&Rail, &str), bond: &Bond) -> Option<Finding> {
         verb(up.len(), "carries", "carry"),
     );
     Some(
-        Finding::new("bond-leg-down", Severity::Warning, [&rail.device], message)
+        Finding::on_ports("bond-leg-down", Severity::Warning, [rail], message)
             .with("bond", bond.netdev.clone())
             .with("legs_down", down.clone())
             .with("legs_up", up)
@@ -170,7 +170,7 @@ impl Moved {
             .map(|(name, leg)| (name.to_owned(), leg.mean_gb_per_s().map(rounded).into()))
             .collect();
         Some(
-            Finding::new("bond-leg-imbalance", Severity::Warning, [&rail.device], message)
+            Finding::on_ports("bond-leg-imbalance", Severity::Warning, [rail], message)
                 .with("leg", bond.legs[at].netdev.clone())
                 .with("leg_share", rounded(share))
                 .with("limit_share", limits.leg_share)

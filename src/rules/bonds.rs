@@ -27,10 +27,6 @@ struct Bonded {
 }
 
 impl Bonded {
-    fn devices(&self) -> Vec<&str> {
-        self.rails.iter().map(|rail| rail.device.as_str()).collect()
-    }
-
     fn names(&self) -> String {
         list(self.called.iter())
     }
@@ -91,7 +87,7 @@ fn active_backup(bonded: &Bonded) -> Option<Finding> {
         verb(waits.len(), "waits", "wait"),
     );
     Some(
-        Finding::new("active-backup", Severity::Info, bonded.devices(), message)
+        Finding::on_ports("active-backup", Severity::Info, &bonded.rails, message)
             .with("bond", bond.netdev.clone())
             .with("mode", "active-backup")
             .with("active_leg", active)
@@ -129,7 +125,7 @@ fn spans_cards(topology: &Topology, bonded: &Bonded) -> Option<Finding> {
     let legs: Map<String, Value> =
         placed.iter().map(|(leg, address)| (leg.netdev.clone(), (*address).into())).collect();
     Some(
-        Finding::new("bond-spans-cards", Severity::Warning, bonded.devices(), message)
+        Finding::on_ports("bond-spans-cards", Severity::Warning, &bonded.rails, message)
             .with("bond", bonded.bond.netdev.clone())
             .with("cards", cards.len())
             .with("legs", legs)

@@ -57,10 +57,10 @@ fn not_available(
     };
     let device = &rail.device;
     Some(
-        Finding::new(
+        Finding::on_ports(
             "counter-na",
             Severity::Info,
-            [device],
+            [rail],
             format!(
                 "{called}: {what} readable neither in counters/ nor in hw_counters/, so the rate is not known \
                  (it is not 0)"
@@ -117,7 +117,7 @@ fn saturated(id: RailId, (rail, called): (&Rail, &str), local: &HostTimeline) ->
         )
     };
     Some(
-        Finding::new("counter-saturated", Severity::Warning, [device], message)
+        Finding::on_ports("counter-saturated", Severity::Warning, [rail], message)
             .with("counters", values)
             .advise(advice),
     )
@@ -149,7 +149,7 @@ fn reset((rail, called): (&Rail, &str), sums: &RailSums) -> Option<Finding> {
     (resets > 0).then(|| {
         let message = format!("{called}: {}; {left_out}", list(each));
         let names: Vec<&str> = further.iter().map(|(name, _)| *name).collect();
-        Finding::new("counter-reset", Severity::Info, [&rail.device], message)
+        Finding::on_ports("counter-reset", Severity::Info, [rail], message)
             .with("resets", resets)
             .with("counters", names)
             .advise(

@@ -198,7 +198,7 @@ impl Trouble {
         let message = format!("{name}: {}: {}{past}", self.says, list(named));
         let growths: Map<String, Value> =
             grown.iter().map(|grown| (grown.short().to_owned(), grown.by.into())).collect();
-        let mut finding = Finding::new(self.code, Severity::Warning, [&rail.device], message)
+        let mut finding = Finding::on_ports(self.code, Severity::Warning, [rail], message)
             .with("growth", growths)
             .with("seconds", super::wording::rounded(seconds))
             .with("limit_growth", 0)

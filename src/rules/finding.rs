@@ -1,6 +1,7 @@
 //! A finding: what is wrong, or worth knowing, with its evidence and what to do.
 
 use super::wording::each_once;
+use probes::model::Rail;
 use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -27,6 +28,11 @@ pub struct Finding {
     pub severity: Severity,
     /// RDMA devices; or a netdev, GPU, PCI address or `host` where no device is meant.
     pub devices: Vec<String>,
+    /// Device and number of the ports it speaks of; a device of `devices` that has none here is meant as a whole.
+    ///
+    /// A device with two ports is two rails, and what is said of one port holds for that one alone.
+    #[serde(skip)]
+    pub ports: Vec<(String, u32)>,
     /// One sentence with the numbers and the limit that fired it.
     pub message: String,
     /// Every number and limit the message quotes, with units in the keys.
@@ -48,10 +54,58 @@ impl Finding {
             code: Cow::Borrowed(code),
             severity,
             devices: each_once(devices.into_iter().map(Into::into)),
+            ports: Vec::new(),
             message: message.into(),
             evidence: BTreeMap::new(),
             advice: String::new(),
         }
+    }
+
+    /// A finding about ports (rates, counters, addresses, links, legs), and not about the other ports of their devices.
+    #[must_use]
+    pub fn on_ports<'a>(
+        code: &'static str,
+        severity: Severity,
+        rails: impl IntoIterator<Item = &'a Rail>,
+        message: impl Into<String>,
+    ) -> Self {
+        let ports = each_once(rails.into_iter().map(|rail| (rail.device.clone(), rail.port)));
+        let devices = ports.iter().map(|(device, _)| device.clone()).collect::<Vec<_>>();
+        Self { ports, ..Self::new(code, severity, devices, message) }
+    }
+
+    /// Names one thing more that it is about, as a whole.
+    #[must_use]
+    pub fn and_on(mut self, device: impl Into<String>) -> Self {
+        self.devices.push(device.into());
+        self
+    }
+
+    /// Whether it speaks of this rail: of its port, or of its device as a whole.
+    #[must_use]
+    pub fn is_about(&self, rail: &Rail) -> bool {
+        self.is_about_port(&rail.device, rail.port)
+    }
+
+    /// The same by device and port.
+    #[must_use]
+    pub fn is_about_port(&self, device: &str, port: u32) -> bool {
+        let is_whole = || self.ports_of(device).next().is_none();
+        self.devices.iter().any(|named| named == device)
+            && (is_whole() || self.ports_of(device).any(|named| named == port))
+    }
+
+    /// Whether both speak of one rail.
+    pub(crate) fn shares_a_rail_with(&self, other: &Self) -> bool {
+        self.devices.iter().filter(|device| other.devices.contains(device)).any(|device| {
+            let mut ports = self.ports_of(device).peekable();
+            ports.peek().is_none() || ports.any(|port| other.is_about_port(device, port))
+        })
+    }
+
+    /// The ports of a device that it speaks of; none where it means the device as a whole.
+    pub(crate) fn ports_of<'a>(&'a self, device: &'a str) -> impl Iterator<Item = u32> + 'a {
+        self.ports.iter().filter(move |(of, _)| of == device).map(|(_, port)| *port)
     }
 
     /// Adds one number or word of evidence.

@@ -67,9 +67,8 @@ pub fn bring_causes(found: &mut Vec<Finding>) {
     let mut at = 0;
     while at < found.len() {
         if rank(&found[at]) == 2 {
-            let explains = |cause: &Finding, effect: &Finding| {
-                rank(cause) == 0 && cause.devices.iter().any(|device| effect.devices.contains(device))
-            };
+            let explains =
+                |cause: &Finding, effect: &Finding| rank(cause) == 0 && cause.shares_a_rail_with(effect);
             let is_explained = found[..at].iter().any(|cause| explains(cause, &found[at]));
             let mut from = at + 1;
             while from < found.len() && !is_explained {

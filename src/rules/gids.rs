@@ -4,7 +4,7 @@
 //! InfiniBand always has index 0. Source: InfiniBand Architecture Specification, annexes A16 (RoCE) and A17
 //! (RoCE v2); Documentation/ABI/stable/sysfs-class-infiniband, `gids`, `gid_attrs`.
 
-use super::wording::{called, devices, list, ports, verb};
+use super::wording::{called, list, ports, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
 use probes::model::{Gid, GidType, LinkLayer, Rail, Topology};
@@ -56,7 +56,7 @@ fn none(rails: &[&Rail], all: &[Rail]) -> Option<Finding> {
             .to_owned(),
     };
     Some(
-        Finding::new("gid-none", Severity::Error, devices(empty), message)
+        Finding::on_ports("gid-none", Severity::Error, empty, message)
             .with("gids", 0)
             .with("netdevs", netdevs)
             .advise(advice),
@@ -86,7 +86,7 @@ fn link_local(rails: &[&Rail], all: &[Rail]) -> Option<Finding> {
         .map(|rail| (called(rail, all), rail.gid.as_ref().map(|choice| choice.index).into()))
         .collect();
     Some(
-        Finding::new("gid-link-local", Severity::Warning, devices(confined.iter().copied()), message)
+        Finding::on_ports("gid-link-local", Severity::Warning, confined.iter().copied(), message)
             .with("recommended_index", indices)
             .advise(format!(
                 "give the netdev a routable address: `ip addr add ADDRESS/PREFIX dev {netdev}`; a new RoCE v2 \
@@ -160,7 +160,7 @@ fn index_differs(rails: &[&Rail], all: &[Rail]) -> Option<Finding> {
         .map(|rail| (called(rail, all), rail.gid.as_ref().map(|choice| choice.index).into()))
         .collect();
     Some(
-        Finding::new("gid-index-differs", Severity::Warning, devices(others), message)
+        Finding::on_ports("gid-index-differs", Severity::Warning, others, message)
             .with("recommended_index", indices)
             .with("commonest_index", (!tie).then_some(usual))
             .with("rails_with_it", most)

@@ -5,7 +5,7 @@
 //! at the lanes it has, not by the speed the survey met.
 
 use super::means::{latest_load, under_load};
-use super::wording::{devices, ports, rate, rounded};
+use super::wording::{ports, rate, rounded};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings::{self, Ceilings};
 use crate::timeline::Timeline;
@@ -52,19 +52,15 @@ fn judge(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Option<Fi
         hop.address,
     );
     Some(
-        Finding::new(
-            "gpu-link-limit",
-            Severity::Info,
-            devices(moving()).into_iter().chain([name.as_str()]),
-            message,
-        )
-        .with("total_gb_per_s", rounded(moved))
-        .with("gpu_pcie_gb_per_s", rounded(carries))
-        .with("rails_gb_per_s", rounded(could))
-        .with("limit_share", limits.far_below_share)
-        .with("gpu", name.clone())
-        .with("hop", hop.address.clone())
-        .advise("nothing is broken; spread the data over several GPUs, each with the rails near it"),
+        Finding::on_ports("gpu-link-limit", Severity::Info, moving(), message)
+            .and_on(name)
+            .with("total_gb_per_s", rounded(moved))
+            .with("gpu_pcie_gb_per_s", rounded(carries))
+            .with("rails_gb_per_s", rounded(could))
+            .with("limit_share", limits.far_below_share)
+            .with("gpu", name.clone())
+            .with("hop", hop.address.clone())
+            .advise("nothing is broken; spread the data over several GPUs, each with the rails near it"),
     )
 }
 

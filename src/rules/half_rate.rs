@@ -110,7 +110,7 @@ fn judge(
         MOST_SHARE * 100.0,
     );
     Some(
-        Finding::new("half-rate", Severity::Warning, [&rail.device], message)
+        Finding::on_ports("half-rate", Severity::Warning, [rail], message)
             .with("rate_gb_per_s", rounded(gb))
             .with("line_gb_per_s", rounded(together))
             .with("share", rounded(gb / together))

@@ -35,10 +35,10 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
             };
             let left_out = if sums.only_implausible() { "means and totals" } else { "the rail's mean" };
             Some(
-                Finding::new(
+                Finding::on_ports(
                     "implausible",
                     Severity::Warning,
-                    [&rail.device],
+                    [rail],
                     format!(
                         "{}: {} GB/s {over}, more than {:.2} times the {raw:.1} GB/s its PCIe path carries: a \
                          measurement error, left out of {left_out}",

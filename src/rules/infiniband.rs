@@ -1,6 +1,6 @@
 //! `no-sm`, `vf-no-guid`: InfiniBand ports that nobody has set up.
 
-use super::wording::{devices, ports, verb};
+use super::wording::{ports, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
 use probes::model::{LinkLayer, Rail, Topology};
@@ -43,7 +43,7 @@ fn no_sm(unset: &[&Rail], all: &[Rail]) -> Option<Finding> {
         )
     };
     Some(
-        Finding::new("no-sm", Severity::Error, devices(unset.iter().copied()), message)
+        Finding::on_ports("no-sm", Severity::Error, unset.iter().copied(), message)
             .with("state", "INIT")
             .with("sm_lid", first.sm_lid)
             .advise(advice),
@@ -69,7 +69,7 @@ fn vf_no_guid(nameless: &[&Rail], all: &[Rail]) -> Option<Finding> {
     );
     let address = nameless.first()?.pcie.as_ref().map_or("ADDRESS", |path| path.address.as_str());
     Some(
-        Finding::new("vf-no-guid", Severity::Error, devices(nameless.iter().copied()), message)
+        Finding::on_ports("vf-no-guid", Severity::Error, nameless.iter().copied(), message)
             .with("node_guid_set", nameless[0].has_guid)
             .advise(format!(
                 "on the host: `ip link set dev IB_NETDEV vf N node_guid GUID` and the same with `port_guid` \

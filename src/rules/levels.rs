@@ -7,7 +7,7 @@
 //! `implausible`).
 
 use super::means::{Over, UnderLoad, counted, counted_since, held};
-use super::wording::{called, devices, ports, rate, rounded, span};
+use super::wording::{called, ports, rate, rounded, span};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings;
 use crate::timeline::{Event, HostTimeline, LegSums, Timeline};
@@ -100,7 +100,7 @@ fn above((rail, name): (&Rail, &str), gb: f64, raw: f64) -> Option<Finding> {
         rate(gb),
     );
     Some(
-        Finding::new("above-port", Severity::Info, [&rail.device], message)
+        Finding::on_ports("above-port", Severity::Info, [rail], message)
             .with("rate_gb_per_s", rounded(gb))
             .with("line_raw_gb_per_s", rounded(raw))
             .with("pcie_raw_gb_per_s", rounded(pcie))
@@ -125,7 +125,7 @@ fn at_the_wire(full: &[Full], all: &[Rail], limits: &Limits) -> Option<Finding> 
     let rates: Map<String, Value> =
         full.iter().map(|(rail, gb, _)| (called(rail, all), rounded(*gb).into())).collect();
     Some(
-        Finding::new("line-limit", Severity::Info, devices(rails()), message)
+        Finding::on_ports("line-limit", Severity::Info, rails(), message)
             .with("rates_gb_per_s", rates)
             .with("line_gb_per_s", rounded(*line))
             .with("limit_share", limits.line_share)

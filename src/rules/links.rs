@@ -32,10 +32,10 @@ fn down(rail: &Rail) -> Option<Finding> {
     let netdev = rail.netdev.as_deref();
     let look = netdev.map_or(String::new(), |netdev| format!("; look with `ethtool {netdev}`"));
     Some(
-        Finding::new(
+        Finding::on_ports(
             "link-down",
             Severity::Warning,
-            [&rail.device],
+            [rail],
             format!(
                 "{} port {} is {state} and {phys_state}: it is enabled and finds no link",
                 rail.device, rail.port
@@ -91,10 +91,10 @@ fn flap(id: RailId, (rail, name): (&Rail, &str), local: &HostTimeline) -> Option
     let looks: Vec<String> = netdevs.iter().map(|netdev| format!(", `ethtool -m {netdev}`")).collect();
     let looks = looks.concat();
     Some(
-        Finding::new(
+        Finding::on_ports(
             "flap",
             Severity::Warning,
-            [&rail.device],
+            [rail],
             format!("{name}: the link{bond} went down and came back {word} in this session: {}", list(evidence)),
         )
         .with("times", times)
@@ -115,10 +115,10 @@ fn width(rail: &Rail) -> Option<Finding> {
     let (_, lanes) = rate.split_once('(')?;
     let generation = lanes.strip_prefix("1X")?.trim_end_matches(')').trim();
     Some(
-        Finding::new(
+        Finding::on_ports(
             "link-width",
             Severity::Warning,
-            [&rail.device],
+            [rail],
             format!(
                 "{} port {}: one lane only ({rate}); an InfiniBand cable has four",
                 rail.device, rail.port

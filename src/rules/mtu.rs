@@ -4,7 +4,7 @@
 //! (`iboe_get_mtu` in `include/rdma/ib_addr.h`). Every packet pays 82 bytes on the wire (RoCE v2 over IPv4), so the
 //! goodput is MTU / (MTU + 82): 92.6 % at 1024, 98.0 % at 4096. On InfiniBand the subnet manager decides.
 
-use super::wording::{called, devices, list, ports, rounded, verb};
+use super::wording::{called, list, ports, rounded, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings;
 use crate::timeline::Timeline;
@@ -65,7 +65,6 @@ fn too_small(
         _ => "headers take more of the wire than they need".to_owned(),
     };
     let because = netdev_mtu.map_or(String::new(), |netdev| format!(" (netdev MTU {netdev})"));
-    let devices = devices(rails.iter().copied());
     let message = format!(
         "{}: path MTU {mtu}{because}, the port can do {LARGEST}: {cost}",
         ports(rails.iter().copied(), all),
@@ -80,14 +79,14 @@ fn too_small(
         Some(netdev_mtu) if netdev_mtu >= NETDEV_MTU => format!(
             "the netdev's MTU is large enough: see what keeps the RDMA port low, with `ibv_devinfo -d {} -v | grep \
              mtu`",
-            devices[0]
+            rails[0].device
         ),
         _ => format!(
             "`ip link set dev {netdev} mtu {NETDEV_MTU}` (9000 gives no more), at the peer as well, and at least as \
              much on the switch; it is a small gain, not the cause of a large loss"
         ),
     };
-    Finding::new("mtu", Severity::Info, devices, message)
+    Finding::on_ports("mtu", Severity::Info, rails.iter().copied(), message)
         .with("path_mtu_bytes", mtu)
         .with("port_max_mtu_bytes", rails[0].max_path_mtu)
         .with("netdev_mtu_bytes", netdev_mtu)
@@ -154,7 +153,7 @@ fn differ(rails: &[(&Rail, u32)], all: &[Rail]) -> Option<Finding> {
             .to_owned(),
     };
     Some(
-        Finding::new("mtu-differs", Severity::Warning, devices(odd), message)
+        Finding::on_ports("mtu-differs", Severity::Warning, odd, message)
             .with("path_mtu_bytes", mtus)
             .with("commonest_path_mtu_bytes", usual)
             .advise(advice),

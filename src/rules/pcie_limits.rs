@@ -51,7 +51,7 @@ fn limited(all: &[Rail]) -> Vec<Finding> {
                 "PCIe is the limit; whether a link trained low or the slot can do no more is not known"
             };
             let message = format!("{}: {numbers}; {verdict}", ports(rails.iter().copied(), all));
-            Finding::new("pcie-limit", Severity::Info, devices(rails), message)
+            Finding::on_ports("pcie-limit", Severity::Info, rails, message)
                 .with("pcie_gb_per_s", rounded(carries))
                 .with("line_gb_per_s", rounded(line))
                 .advise(
@@ -185,7 +185,7 @@ fn sharing(crowded: &Crowded<'_>, all: &[Rail]) -> Option<Finding> {
         shape(hop),
     );
     Some(
-        Finding::new("shared-pcie", Severity::Info, devices(link.rails.iter().copied()), message)
+        Finding::on_ports("shared-pcie", Severity::Info, link.rails.iter().copied(), message)
             .with("hop", hop.address.clone())
             .with("upstream", hop.upstream.clone())
             .with("pcie_gb_per_s", rounded(*carries))

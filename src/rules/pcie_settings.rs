@@ -106,7 +106,7 @@ fn strict_ordering(topology: &Topology, timeline: &Timeline, limits: &Limits) ->
             limits.far_below_share * 100.0,
         );
         found.push(
-            Finding::new("relaxed-ordering", Severity::Warning, [&rail.device], message)
+            Finding::on_ports("relaxed-ordering", Severity::Warning, [rail], message)
                 .with("relaxed_ordering", false)
                 .with("off_by", if by_card { "card" } else { "load" })
                 .with("rate_gb_per_s", rounded(gb))

@@ -75,7 +75,7 @@ fn uncovered(
         safe / 1e9,
     );
     Some(
-        Finding::new("prio", Severity::Info, [&rail.device], message)
+        Finding::on_ports("prio", Severity::Info, [rail], message)
             .with("priority", busiest)
             .with("pfc_priorities", covered.iter().copied().collect::<Vec<u32>>())
             .with("gb_without_pfc", rounded(bare / 1e9))

@@ -125,7 +125,6 @@ fn judge(topology: &Topology, group: &[Loaded], limits: &Limits, op: LoadOp) -> 
     let slow: Vec<&Loaded> = group.iter().filter(is_slow).collect();
     let slowest = slow.iter().min_by(|a, b| a.gb_per_s.total_cmp(&b.gb_per_s))?;
     let median = others(slowest.id)?;
-    let device = |id: RailId| topology.rails[id.0].device.as_str();
     let name = |id: RailId| called(&topology.rails[id.0], &topology.rails);
     let moves = match op {
         LoadOp::Read => verb(slow.len(), "reads", "read"),
@@ -145,19 +144,24 @@ fn judge(topology: &Topology, group: &[Loaded], limits: &Limits, op: LoadOp) -> 
     let by_rail: Map<String, Value> =
         group.iter().map(|rail| (name(rail.id), rounded(rail.gb_per_s).into())).collect();
     Some(
-        Finding::new("rail-imbalance", Severity::Warning, slow.iter().map(|rail| device(rail.id)), message)
-            .with("slowest_gb_per_s", rounded(slowest.gb_per_s))
-            .with("median_gb_per_s", rounded(median))
-            .with("share_of_median", rounded(slowest.gb_per_s / median))
-            .with("limit_share_of_median", limit)
-            .with("could_gb_per_s", rounded(slowest.bound_gb_per_s))
-            .with("moving_limit_gb_per_s", rounded(slowest.moving_gb_per_s))
-            .with("rates_gb_per_s", by_rail)
-            .with("direction", if op == LoadOp::Read { "read" } else { "write" })
-            .advise(
-                "see what else is found on these rails (legs, PCIe, placement); \
+        Finding::on_ports(
+            "rail-imbalance",
+            Severity::Warning,
+            slow.iter().map(|rail| &topology.rails[rail.id.0]),
+            message,
+        )
+        .with("slowest_gb_per_s", rounded(slowest.gb_per_s))
+        .with("median_gb_per_s", rounded(median))
+        .with("share_of_median", rounded(slowest.gb_per_s / median))
+        .with("limit_share_of_median", limit)
+        .with("could_gb_per_s", rounded(slowest.bound_gb_per_s))
+        .with("moving_limit_gb_per_s", rounded(slowest.moving_gb_per_s))
+        .with("rates_gb_per_s", by_rail)
+        .with("direction", if op == LoadOp::Read { "read" } else { "write" })
+        .advise(
+            "see what else is found on these rails (legs, PCIe, placement); \
                  then load one alone: `railscope load PEER --rails DEVICE`",
-            ),
+        ),
     )
 }
 

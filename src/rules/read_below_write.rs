@@ -51,7 +51,7 @@ fn finding((rail, name): (&Rail, &str), mtu: u32, read: f64, write: f64) -> Find
         read / write,
     );
     let netdev = rail.netdev.as_deref().unwrap_or("NETDEV");
-    Finding::new("read-below-write", Severity::Warning, [&rail.device], message)
+    Finding::on_ports("read-below-write", Severity::Warning, [rail], message)
         .with("read_gb_per_s", rounded(read))
         .with("write_gb_per_s", rounded(write))
         .with("read_share_of_write", rounded(read / write))

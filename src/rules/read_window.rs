@@ -8,7 +8,7 @@ use super::means::{latest_load, under_load};
 use super::wording::{called, list, rate, rounded, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
-use probes::model::{Load, LoadOp, Topology};
+use probes::model::{Load, LoadOp, Rail, Topology};
 use serde_json::{Map, Value};
 
 /// The rule of this file.
@@ -22,7 +22,7 @@ const REFUTED: f64 = 1.1;
 
 /// A rail at its window.
 struct AtWindow<'a> {
-    device: &'a str,
+    rail: &'a Rail,
     /// What a sentence calls it.
     name: String,
     gb_per_s: f64,
@@ -49,7 +49,7 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
             let (gb, window) = (rate.gb_per_s, window * rate.bytes.per_payload(rail));
             let is_at_window = (SHARE * window..REFUTED * window).contains(&gb);
             (is_lowest && is_at_window).then(|| AtWindow {
-                device: &rail.device,
+                rail,
                 name: called(rail, &topology.rails),
                 gb_per_s: gb,
                 window_gb_per_s: window,
@@ -65,7 +65,6 @@ fn finding(load: &Load, full: &[AtWindow<'_>]) -> Option<Finding> {
     let slowest = full
         .iter()
         .min_by(|a, b| (a.gb_per_s / a.window_gb_per_s).total_cmp(&(b.gb_per_s / b.window_gb_per_s)))?;
-    let devices = full.iter().map(|rail| rail.device);
     let message = format!(
         "{}: the READs outstanding are the limit: {} of {} GB/s that {} of {} bytes bring at a round trip of {:.1} us",
         list(full.iter().map(|rail| rail.name.as_str())),
@@ -78,7 +77,7 @@ fn finding(load: &Load, full: &[AtWindow<'_>]) -> Option<Finding> {
     let rates: Map<String, Value> =
         full.iter().map(|rail| (rail.name.clone(), rounded(rail.gb_per_s).into())).collect();
     Some(
-        Finding::new("read-window", Severity::Info, devices, message)
+        Finding::on_ports("read-window", Severity::Info, full.iter().map(|one| one.rail), message)
             .with("rates_gb_per_s", rates)
             .with("read_window_gb_per_s", rounded(slowest.window_gb_per_s))
             .with("round_trip_us", rounded(slowest.round_trip_ns as f64 / 1e3))
@@ -92,7 +91,7 @@ fn finding(load: &Load, full: &[AtWindow<'_>]) -> Option<Finding> {
 
 /// What brings more: of a depth that is at its end already nothing is said.
 fn advice(load: &Load, full: &[AtWindow<'_>]) -> String {
-    let is_at_end = |rail: &AtWindow<'_>| load.read_depth_on(rail.device) >= rail.device_read_depth;
+    let is_at_end = |one: &AtWindow<'_>| load.read_depth_on(&one.rail.device) >= one.device_read_depth;
     let deeper = if load.depth.is_some_and(|queue| load.read_depth.is_some_and(|depth| queue < depth)) {
         ", a deeper send queue (`--depth`)"
     } else if full.iter().all(|rail| rail.device_read_depth.is_some() && is_at_end(rail)) {
@@ -176,9 +175,10 @@ mod tests {
     fn a_depth_that_is_at_the_device_s_end_is_not_advised_again() {
         assert!(reading(6.4, LoadOp::Read, 16)[0].advice.contains("a greater READ depth at both ends"));
         let load = Load { read_depth: Some(16), device_read_depth: Some(16), ..Load::default() };
+        let here = rail("mlx5_0");
         let at = |queue| {
             let full = super::AtWindow {
-                device: "mlx5_0",
+                rail: &here,
                 name: "mlx5_0".into(),
                 gb_per_s: 6.4,
                 window_gb_per_s: 6.5,

@@ -6,7 +6,7 @@
 //! Source: NVIDIA, "Socket Direct" adapters' user manual; `sys_image_guid` of
 //! Documentation/ABI/stable/sysfs-class-infiniband.
 
-use super::wording::{devices, list, ports};
+use super::wording::{list, ports};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings;
 use crate::timeline::Timeline;
@@ -50,7 +50,7 @@ fn finding(card: &str, rails: &[&Rail], all: &[Rail]) -> Finding {
         rails.len(),
         list(addresses.iter().copied()),
     );
-    Finding::new("shared-port", Severity::Info, devices(rails.iter().copied()), message)
+    Finding::on_ports("shared-port", Severity::Info, rails.iter().copied(), message)
         .with("system_image_guid", card)
         .with("functions", addresses)
         .with("line_raw_gb_per_s", line)

@@ -18,6 +18,7 @@ use crate::settings::Size;
 use crate::timeline::Timeline;
 use probes::model::{Load, LoadOp, LoadTarget, Rail, Topology};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// The rule of this file.
@@ -53,7 +54,7 @@ const USUAL_READ_DEPTH: u32 = 16;
 
 /// A rail that is far below what it could do.
 struct Slow<'a> {
-    device: &'a str,
+    rail: &'a Rail,
     /// The device, and its port where it has several.
     name: String,
     gb_per_s: f64,
@@ -63,8 +64,8 @@ struct Slow<'a> {
 }
 
 fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
-    let found_here = || found_by_others(topology, timeline, limits);
-    unexplained(topology, timeline, limits, || devices_with_a_reason(&found_here())).into_iter().collect()
+    let found_here = || found_by_others(topology, timeline, limits).into();
+    unexplained(topology, timeline, limits, found_here).into_iter().collect()
 }
 
 /// What every other rule finds.
@@ -73,12 +74,12 @@ pub(super) fn found_by_others(topology: &Topology, timeline: &Timeline, limits: 
     others.flat_map(|rule| (rule.check)(topology, timeline, limits)).collect()
 }
 
-/// The same by the rails on which the other rules found a reason, which are asked for where one is slow.
-pub(super) fn unexplained(
+/// The same by what the other rules found, which is asked for where a rail is slow.
+pub(super) fn unexplained<'a>(
     topology: &Topology,
     timeline: &Timeline,
     limits: &Limits,
-    explained_here: impl FnOnce() -> BTreeSet<String>,
+    found_here: impl FnOnce() -> Cow<'a, [Finding]>,
 ) -> Option<Finding> {
     let load = latest_load(timeline).filter(|load| target_is_known(topology, load))?;
     let beside = Beside::of(topology, timeline, |id| under_this_load(id, timeline, limits, load));
@@ -92,7 +93,7 @@ pub(super) fn unexplained(
             let is_slow = gb_per_s < limits.far_below_share * could_gb_per_s
                 && window_is_ample(load, rail, could_gb_per_s);
             is_slow.then(|| Slow {
-                device: &surveyed.device,
+                rail: surveyed,
                 name: called(rail, &topology.rails),
                 gb_per_s,
                 could_gb_per_s,
@@ -103,27 +104,30 @@ pub(super) fn unexplained(
     if slow.is_empty() {
         return None;
     }
-    let reasons = explained_here();
-    slow.retain(|rail| !reasons.contains(rail.device));
+    let here = found_here();
+    slow.retain(|slow| !is_explained(slow.rail, &here));
     if !slow.is_empty() {
         let there = explained_there(timeline, limits);
-        slow.retain(|rail| load.peer_devices.get(rail.device).is_none_or(|peer| !there.contains(peer)));
+        let peer = |slow: &Slow<'_>| load.peer_devices.get(&slow.rail.device);
+        slow.retain(|slow| peer(slow).is_none_or(|peer| !there.contains(peer)));
     }
     finding(&slow, limits)
 }
 
-/// Rails of the other host on which something was found that is a reason; it is named as that host's.
-fn explained_there(timeline: &Timeline, limits: &Limits) -> BTreeSet<String> {
-    let there = timeline.as_seen_by_peer();
-    there.map_or_else(BTreeSet::new, |there| {
-        devices_with_a_reason(&found_by_others(there.topology(), &there, limits))
-    })
+/// Whether one of these findings is a reason for this rail to be slow.
+fn is_explained(rail: &Rail, found: &[Finding]) -> bool {
+    found.iter().any(|finding| !NO_REASON.contains(&&*finding.code) && finding.is_about(rail))
 }
 
-/// Devices of findings that are a reason to be slow.
-pub(super) fn devices_with_a_reason(found: &[Finding]) -> BTreeSet<String> {
-    let reasons = found.iter().filter(|finding| !NO_REASON.contains(&&*finding.code));
-    reasons.flat_map(|finding| finding.devices.iter().cloned()).collect()
+/// Devices of the other host with a reason on every port of theirs, which is named as that host's: a load names the device
+/// at its other end, and not the port.
+fn explained_there(timeline: &Timeline, limits: &Limits) -> BTreeSet<String> {
+    let Some(there) = timeline.as_seen_by_peer() else { return BTreeSet::new() };
+    let found = found_by_others(there.topology(), &there, limits);
+    let (explained, open): (Vec<&Rail>, Vec<&Rail>) =
+        there.topology().rails.iter().partition(|rail| is_explained(rail, &found));
+    let is_open = |device: &str| open.iter().any(|rail| rail.device == device);
+    explained.into_iter().map(|rail| rail.device.clone()).filter(|device| !is_open(device)).collect()
 }
 
 fn target_is_known(topology: &Topology, load: &Load) -> bool {
@@ -191,7 +195,7 @@ fn reads(depth: u32) -> &'static str {
 }
 
 fn finding(slow: &[Slow<'_>], limits: &Limits) -> Option<Finding> {
-    let devices: Vec<&str> = slow.iter().map(|rail| rail.device).collect();
+    let rails = slow.iter().map(|slow| slow.rail);
     let share = |rail: &Slow<'_>| rail.gb_per_s / rail.could_gb_per_s;
     let slowest = slow.iter().min_by(|a, b| share(a).total_cmp(&share(b)))?;
     let could = verb(slow.len(), "it", "they");
@@ -237,7 +241,7 @@ fn finding(slow: &[Slow<'_>], limits: &Limits) -> Option<Finding> {
     });
     let rates: Map<String, Value> =
         slow.iter().map(|rail| (rail.name.clone(), rounded(rail.gb_per_s).into())).collect();
-    let mut found = Finding::new("slow-unexplained", Severity::Warning, devices, message)
+    let mut found = Finding::on_ports("slow-unexplained", Severity::Warning, rails, message)
         .with("share_of_ceiling", rounded(share(slowest)))
         .with("limit_share_of_ceiling", limits.far_below_share)
         .with("rates_gb_per_s", rates)

@@ -4,7 +4,7 @@
 //! one of them: connections meant for one rail arrive on another, or not at all. Link-local networks are left
 //! out. Source: Documentation/networking/ip-sysctl.rst, `arp_ignore`, `arp_announce`, `rp_filter`.
 
-use super::wording::{devices, list, ports};
+use super::wording::{list, ports};
 use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
 use probes::model::{LinkLayer, RailId, Subnet, Topology};
@@ -53,7 +53,7 @@ fn finding(topology: &Topology, meeting: &Meeting<'_>, networks: &[&str]) -> Fin
         list(netdevs.iter().copied()),
         list(networks.iter().copied()),
     );
-    Finding::new("same-subnet", Severity::Warning, devices(rails()), message)
+    Finding::on_ports("same-subnet", Severity::Warning, rails(), message)
         .with("subnets", networks.to_vec())
         .with("netdevs", netdevs.clone())
         .advise(

@@ -4,7 +4,7 @@ use super::testing::{
     Traffic, behind, bonded, described, found_in, hop, process, rail, session, timeline, two_sockets,
 };
 use super::{Finding, Rule, diagnose};
-use crate::rules::Limits;
+use crate::rules::{Limits, Severity};
 use crate::timeline::Timeline;
 use probes::model::{
     Frame, Gpu, LinkLayer, Load, LoadOp, LoadTarget, PciePath, Rail, RailFrame, Subnet, Topology,
@@ -106,6 +106,44 @@ fn two_ports_in_one_subnet_are_two_rails() {
     }
     let found = diagnose(&topology, &timeline(topology.clone(), &Traffic::default()), &Limits::default());
     begins(&found, "same-subnet", "mlx4_0 port 1 and mlx4_0 port 2 are on 2 netdevs");
+}
+
+#[test]
+fn a_reason_found_on_one_port_is_none_for_the_other() {
+    let with_leg_down = |topology: &mut Topology| {
+        topology.rails[1].bond = bonded("mlx4_0").bond;
+        let legs = &mut topology.rails[1].bond.as_mut().unwrap().legs;
+        (legs[0].link_up, legs[1].link_up) = (Some(true), Some(false));
+    };
+    let slow = [[15.0, 15.0]; 5];
+    let mut topology = two_ports();
+    with_leg_down(&mut topology);
+    let found = about_rates(topology.clone(), &slow, described(LoadOp::Read));
+    begins(&found, "bond-leg-down", "mlx4_0 port 2: ");
+    assert_eq!(messages(&found, "slow-unexplained").len(), 1);
+    begins(&found, "slow-unexplained", "mlx4_0 port 1 does 15.0 of ");
+    for rail in &mut topology.rails {
+        rail.pcie.as_mut().unwrap().hops[0].current_width = Some(4);
+    }
+    let found = about_rates(topology, &[[5.0, 5.0]; 5], described(LoadOp::Read));
+    begins(&found, "pcie-downgraded", "mlx4_0: ");
+    assert_eq!(messages(&found, "slow-unexplained"), Vec::<String>::new(), "the card's link is both ports'");
+}
+
+#[test]
+fn a_finding_is_about_the_ports_it_speaks_of() {
+    let topology = two_ports();
+    let [first, second] = [&topology.rails[0], &topology.rails[1]];
+    let on = |rail| Finding::on_ports("flap", Severity::Warning, [rail], "");
+    let card = Finding::new("mrrs", Severity::Warning, ["mlx4_0"], "");
+    assert_eq!([on(second).is_about(first), on(second).is_about(second)], [false, true]);
+    assert_eq!([card.is_about(first), card.is_about(second)], [true, true]);
+    let share = [on(first).shares_a_rail_with(&on(second)), on(first).shares_a_rail_with(&on(first))];
+    assert_eq!(share, [false, true]);
+    assert!(card.shares_a_rail_with(&on(second)) && on(second).shares_a_rail_with(&card));
+    assert_eq!(on(second).devices, ["mlx4_0"], "what leaves the program names the device");
+    let both = Finding::on_ports("flap", Severity::Warning, [first, second], "");
+    assert_eq!((both.devices.len(), both.is_about(first) && both.is_about(second)), (1, true));
 }
 
 /// Every rule on a card with two ports of which all is wrong.

@@ -24,7 +24,7 @@ const GATHER_NS: u64 = 950_000_000;
 
 /// A rail's rate and how it swings.
 struct Swing<'a> {
-    device: &'a str,
+    rail: &'a Rail,
     /// What a sentence calls it.
     name: String,
     sum: Sum,
@@ -70,8 +70,7 @@ impl<'a> Swing<'a> {
         steady: &[&Interval],
         gather_ns: u64,
     ) -> Option<Self> {
-        let device = &rail.device;
-        let mut swing = Self { device, name, sum: Sum::default(), low: f64::INFINITY, high: 0.0 };
+        let mut swing = Self { rail, name, sum: Sum::default(), low: f64::INFINITY, high: 0.0 };
         let (mut bytes, mut ns) = (0.0, 0);
         for interval in steady {
             let Some(rates) = interval.rails.get(id.0) else { continue };
@@ -97,7 +96,7 @@ impl<'a> Swing<'a> {
 }
 
 fn finding(swings: &[Swing<'_>], limits: &Limits) -> Option<Finding> {
-    let devices: Vec<&str> = swings.iter().map(|swing| swing.device).collect();
+    let rails = swings.iter().map(|swing| swing.rail);
     let worst = swings.iter().filter_map(|swing| swing.sum.variation()).reduce(f64::max)?;
     let each = list(swings.iter().map(|swing| {
         let mean = swing.sum.mean_gb_per_s().unwrap_or_default();
@@ -125,7 +124,7 @@ fn finding(swings: &[Swing<'_>], limits: &Limits) -> Option<Finding> {
         .collect();
     let message = format!("{each}, under one steady load (limit of the variation {:.2})", limits.variation);
     Some(
-        Finding::new("unstable", Severity::Warning, devices, message)
+        Finding::on_ports("unstable", Severity::Warning, rails, message)
             .with("variation", rounded(worst))
             .with("limit_variation", limits.variation)
             .with("rails", numbers)

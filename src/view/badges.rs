@@ -104,7 +104,9 @@ pub fn of(id: RailId, rail: &Rail, latest: Option<&Frame>, findings: &[Finding])
             badges.push(Badge::failure("load failed"));
         }
     }
-    let about = findings.iter().filter(|finding| finding.devices.iter().any(|device| is_of(device, rail)));
+    let about = findings.iter().filter(|finding| {
+        finding.is_about(rail) || finding.devices.iter().any(|device| is_part_of(device, rail))
+    });
     badges.extend(about.filter_map(Badge::of_finding));
     let mut unique: Vec<Badge> = Vec::new();
     for badge in badges {
@@ -115,13 +117,13 @@ pub fn of(id: RailId, rail: &Rail, latest: Option<&Frame>, findings: &[Finding])
     unique
 }
 
-/// Whether this names the rail: by its device, its netdev, a leg of it or its PCI function.
-fn is_of(device: &str, rail: &Rail) -> bool {
+/// Whether this names a part of the rail that is no RDMA device: its netdev, a leg of it or its PCI function.
+fn is_part_of(name: &str, rail: &Rail) -> bool {
     let legs = rail.bond.iter().flat_map(|bond| &bond.legs);
-    rail.device == device
-        || rail.netdev.as_deref() == Some(device)
-        || rail.pcie.as_ref().is_some_and(|path| path.address == device)
-        || legs.into_iter().any(|leg| leg.netdev == device)
+    name != rail.device
+        && (rail.netdev.as_deref() == Some(name)
+            || rail.pcie.as_ref().is_some_and(|path| path.address == name)
+            || legs.into_iter().any(|leg| leg.netdev == name))
 }
 
 /// The badges in so many cells: all signs, and words from the first on as far as there is room.

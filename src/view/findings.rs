@@ -100,9 +100,9 @@ pub fn advice(app: &App) -> Option<String> {
 /// What to do about the rail that is shown in full, by each finding about it, the worst first.
 pub fn advice_of_rail(app: &App) -> Vec<String> {
     let Some(id) = app.rail_at(app.selection().rail.unwrap_or(0)) else { return Vec::new() };
-    let device = &app.shown().topology().rails[id.0].device;
+    let rail = &app.shown().topology().rails[id.0];
     let told = app.told_findings();
-    let about_it = told.iter().filter(|told| told.devices().any(|of| of == device));
+    let about_it = told.iter().filter(|told| told.is_about(rail));
     about_it.map(|told| told.first.advice.clone()).collect()
 }
 
@@ -113,8 +113,8 @@ fn in_full(app: &App) -> Option<usize> {
     let topology = app.shown().topology();
     let of_rail = || {
         let id = app.rail_at(selection.rail?)?;
-        let device = &topology.rails[id.0].device;
-        app.told_findings().iter().position(|told| told.devices().any(|of| of == device))
+        let rail = &topology.rails[id.0];
+        app.told_findings().iter().position(|told| told.is_about(rail))
     };
     match selection.focus {
         Focus::Findings => selection.finding,

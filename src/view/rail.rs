@@ -72,8 +72,7 @@ fn title(app: &App, rail: &Rail, (position, count): (usize, usize), area: Rect, 
 /// What was found about this rail, worst first.
 fn of_findings(app: &App, rail: &Rail, page: &mut Page) {
     let theme = app.theme();
-    let about: Vec<_> =
-        app.findings().iter().filter(|finding| finding.devices.contains(&rail.device)).collect();
+    let about: Vec<_> = app.findings().iter().filter(|finding| finding.is_about(rail)).collect();
     page.heading("Findings", if about.is_empty() { "none about this rail" } else { "" });
     for finding in about {
         page.row(

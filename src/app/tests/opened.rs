@@ -47,6 +47,28 @@ fn findings_that_are_alike_are_one_place_in_the_list() {
 }
 
 #[test]
+fn of_a_card_with_two_ports_the_one_that_is_spoken_of_is_opened() {
+    let mut node = Node::with_rails(2);
+    node.topology.rails[1].device = node.topology.rails[0].device.clone();
+    node.topology.rails[1].port = 2;
+    let flap = |at: usize| {
+        Finding::on_ports("flap", Severity::Warning, [&node.topology.rails[at]], format!("port {}", at + 1))
+    };
+    let (first, second) = (flap(0), flap(1));
+    let mut app = App::new(node.session(), How { mode: Mode::Live, ..How::default() }, Theme::default());
+    app.show_findings(vec![first.clone(), second.clone()]);
+    press(&mut app, 'l');
+    press(&mut app, 'j');
+    assert_eq!(app.selection().finding, Some(1));
+    app.show_findings(vec![first, second]);
+    assert_eq!(app.selection().finding, Some(1), "the other port's is another finding");
+    code(&mut app, KeyCode::Enter);
+    let id = app.rail_at(app.selection().rail.unwrap()).unwrap();
+    assert_eq!((app.view(), id.0), (View::Rail, 1));
+    assert_eq!(app.among().map(|(_, among, _)| among.len()), Some(1));
+}
+
+#[test]
 fn a_place_of_the_list_opens_the_rails_it_names() {
     let mut app = on_eight_rails([2, 4, 7].map(firmware).to_vec());
     press(&mut app, 'l');

@@ -109,7 +109,7 @@ fn row(area: &Area, report: &Report, rail: &RailRow, figure: Figure, (scale, mid
     let mut codes: Vec<&str> = report
         .findings
         .iter()
-        .filter(|finding| finding.severity > Severity::Info && finding.devices.contains(&rail.device))
+        .filter(|finding| finding.severity > Severity::Info && finding.is_about_port(&rail.device, rail.port))
         .map(|finding| &*finding.code)
         .collect();
     // that it is slower than others is seen; why it is stands first

@@ -10,8 +10,8 @@ use probes::model::{Bond, Rail, Topology};
 pub(crate) struct Told<'a> {
     /// The one that is told.
     pub first: &'a Finding,
-    /// The devices of the others.
-    pub others: Vec<&'a str>,
+    /// The others, each of one device.
+    pub others: Vec<&'a Finding>,
 }
 
 impl<'a> Told<'a> {
@@ -20,9 +20,19 @@ impl<'a> Told<'a> {
         Self { first, others: Vec::new() }
     }
 
-    /// Every device that it is about, those of the one that is told first.
+    /// Every finding that it stands for, the one that is told first.
+    pub fn findings(&self) -> impl Iterator<Item = &'a Finding> {
+        [self.first].into_iter().chain(self.others.iter().copied())
+    }
+
+    /// Every device that it is about, in the same order.
     pub fn devices(&self) -> impl Iterator<Item = &'a str> {
-        self.first.devices.iter().map(String::as_str).chain(self.others.iter().copied())
+        self.findings().flat_map(|finding| finding.devices.iter().map(String::as_str))
+    }
+
+    /// Whether one of them speaks of this rail.
+    pub fn is_about(&self, rail: &Rail) -> bool {
+        self.findings().any(|finding| finding.is_about(rail))
     }
 
     /// How many rails it is told of in place of one: `(8 rails)`; `None` where it is told of its own.
@@ -32,8 +42,9 @@ impl<'a> Told<'a> {
 
     /// Of which others the same holds, in words; `None` where it is told of its own.
     pub fn others_in_words(&self) -> Option<String> {
-        let others = (!self.others.is_empty()).then(|| self.others.join(", "))?;
-        Some(format!("the same of {others}, but for figures and netdevs"))
+        let others: Vec<&str> =
+            (!self.others.is_empty()).then(|| self.devices().skip(self.first.devices.len()).collect())?;
+        Some(format!("the same of {}, but for figures and netdevs", others.join(", ")))
     }
 }
 
@@ -81,8 +92,8 @@ pub(crate) fn once<'a>(findings: impl Iterator<Item = (&'a Finding, usize)>) -> 
     let mut told: Vec<(usize, Told<'a>)> = Vec::new();
     for (finding, kind) in findings {
         let known = told.iter_mut().find(|(known, _)| *known == kind);
-        match (known, finding.devices.as_slice()) {
-            (Some((_, known)), [device]) => known.others.push(device),
+        match known {
+            Some((_, known)) if finding.devices.len() == 1 => known.others.push(finding),
             _ => told.push((kind, Told::alone(finding))),
         }
     }
@@ -134,7 +145,10 @@ mod tests {
         let report = build(&timeline, &Limits::default(), &[]);
         let told = told(findings, &report.rails);
         told.iter()
-            .map(|told| format!("{} +{}", told.first.devices.join(","), told.others.join(",")))
+            .map(|told| {
+                let others: Vec<&str> = told.devices().skip(told.first.devices.len()).collect();
+                format!("{} +{}", told.first.devices.join(","), others.join(","))
+            })
             .collect()
     }
 

@@ -54,7 +54,7 @@ pub(super) fn leg_out(bonded: &Bonded) -> Option<Finding> {
         })
         .collect();
     Some(
-        Finding::new("lacp-leg-out", Severity::Warning, bonded.devices(), message)
+        Finding::on_ports("lacp-leg-out", Severity::Warning, &bonded.rails, message)
             .with("bond", bond.netdev.clone())
             .with("legs_refused", refused.iter().map(|leg| leg.netdev.clone()).collect::<Vec<_>>())
             .with("legs_out", out.iter().map(|leg| leg.netdev.clone()).collect::<Vec<_>>())

@@ -46,14 +46,13 @@ fn of_mode(mode: &str, bonds: &[&Bonded], load: Option<&Load>) -> Option<Finding
     } else {
         advice
     };
-    let devices: Vec<&str> = bonds.iter().flat_map(|bonded| bonded.devices()).collect();
     let message = format!(
         "{}: LAG mode {mode}: {how}; what one queue pair sends stays on one leg{most}",
         list(bonds.iter().flat_map(|bonded| &bonded.called)),
     );
     let netdevs: Vec<&str> = bonds.iter().map(|bonded| bonded.bond.netdev.as_str()).collect();
     Some(
-        Finding::new("lag-mode", Severity::Info, devices, message)
+        Finding::on_ports("lag-mode", Severity::Info, bonds.iter().flat_map(|bonded| &bonded.rails), message)
             .with("bonds", netdevs)
             .with("lag_port_select", mode)
             .with("leg_gb_per_s", leg.map(rounded))

@@ -98,7 +98,7 @@ fn of_load<'a>(topology: &'a Topology, load: &Load) -> Vec<Row<'a>> {
 
 /// Whether a finding is about this user on this rail.
 fn is_about(finding: &Finding, row: &Row) -> bool {
-    if !PLACEMENT.contains(&&*finding.code) || !finding.devices.contains(&row.rail.device) {
+    if !PLACEMENT.contains(&&*finding.code) || !finding.is_about(row.rail) {
         return false;
     }
     let one = finding.evidence.get("pid").and_then(serde_json::Value::as_u64);

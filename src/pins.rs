@@ -53,6 +53,14 @@ pub struct Seen {
     pub registered: Option<BTreeMap<String, Registered>>,
 }
 
+impl Seen {
+    /// Whether large mappings of so many bytes tell where its buffers are.
+    fn mappings_tell(&self, mapped_bytes: u64) -> bool {
+        let all = self.registered.as_ref().map(|all| all.values().map(|one| one.large_bytes).sum());
+        Process::mappings_tell(mapped_bytes, all)
+    }
+}
+
 /// Who uses the rails, and how that is placed. Serialized it is the JSON form, displayed the text for people.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pins {
@@ -135,6 +143,9 @@ fn as_they_work(seen: &Seen) -> Vec<Process> {
     all.map(|process| Process {
         cpus_allowed: working.clone().or_else(|| process.cpus_allowed.clone()),
         large_mapping_bytes_by_node: memory.clone().or_else(|| process.large_mapping_bytes_by_node.clone()),
+        registered_large_bytes: seen.registered.as_ref().map_or(process.registered_large_bytes, |all| {
+            Some(all.get(&process.device).map_or(0, |registered| registered.large_bytes))
+        }),
         // looked at by name, our own process is one like any other
         source: match process.source {
             ProcessSource::OurLoad => ProcessSource::QueuePairs,

@@ -81,6 +81,7 @@ pub struct Watcher {
     verbs_files: BTreeMap<String, String>,
     residency: Residency,
     open_files: open_files::Search,
+    registered: registered::Watched,
     last: Option<Vec<Process>>,
 }
 
@@ -103,6 +104,7 @@ impl Watcher {
             verbs_files,
             residency: Residency::default(),
             open_files: open_files::Search::default(),
+            registered: registered::Watched::default(),
             last: None,
         };
         let mut gaps = Vec::new();
@@ -129,6 +131,9 @@ impl Watcher {
             return None;
         }
         let (users, source) = self.users(root, now_ns, gaps)?;
+        if !users.is_empty() {
+            self.registered.look(root, now_ns);
+        }
         let mut processes = Vec::new();
         for ((pid, device), queue_pairs) in users {
             if self.devices.contains(&device)
@@ -211,9 +216,19 @@ impl Watcher {
         });
         let bytes_by_node = self.residency.read(root, pid, threads.started, threads.resident_bytes, now_ns);
         let rank = rank::read(root, pid);
+        let registered_large_bytes = self.registered.large_bytes(pid, device);
+        let mapped: u64 = bytes_by_node.iter().flat_map(BTreeMap::values).sum();
+        if !Process::mappings_tell(mapped, registered_large_bytes) {
+            gap(format!(
+                "{} MiB in large mappings, and {} MiB registered in regions as large: where its buffers are is not known",
+                mapped >> 20,
+                registered_large_bytes.unwrap_or(0) >> 20
+            ));
+        }
         Some(Process {
             pid,
             rank,
+            registered_large_bytes,
             device: device.to_owned(),
             queue_pairs: None,
             source: ProcessSource::QueuePairs,

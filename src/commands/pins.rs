@@ -109,6 +109,8 @@ fn without_rail(root: &Root, pid: u32) -> Process {
         mems_allowed: None,
         last_cpus: Vec::new(),
         large_mapping_bytes_by_node: None,
+
+        registered_large_bytes: None,
         rank: None,
     }
 }

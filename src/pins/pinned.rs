@@ -191,6 +191,10 @@ impl Pinned {
             Ok(Ok(_)) if self.bytes_by_node().values().sum::<u64>() < LEAST_BYTES => {
                 "CPUs near; it has no large mapping yet".to_owned()
             }
+            Ok(Ok(_)) if !seen.mappings_tell(self.bytes_by_node().values().sum()) => {
+                "CPUs near; memory unknown, because its large mappings are many times what it registered"
+                    .to_owned()
+            }
             Ok(Ok(_)) => "near".to_owned(),
         }
     }

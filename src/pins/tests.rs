@@ -94,7 +94,7 @@ fn a_process_that_may_be_near_and_far_is_not_pinned() {
 
 #[test]
 fn what_is_registered_with_a_rail_is_said_and_that_its_place_is_not_told() {
-    let registered = Registered { regions: 2, bytes: 96 << 20 };
+    let registered = Registered { regions: 2, bytes: 96 << 20, large_regions: 2, large_bytes: 96 << 20 };
     let seen = Seen {
         registered: Some([("mlx5_0".to_owned(), registered)].into()),
         ..seen(vec![group("0-3", 4, 900)], &[("bind:0", 0, 512)])
@@ -164,4 +164,19 @@ fn what_is_left_out_of_the_findings_is_not_called_near() {
     let ignore = ["cross-numa".to_owned()];
     let pins = judge(&Arc::new(session(topology())), &[far], None, &Limits::default(), &ignore);
     assert_eq!((pins.processes[0].verdict.as_str(), pins.worst()), ("cross-numa, which is left out", None));
+}
+
+#[test]
+fn mappings_that_are_many_times_what_is_registered_leave_the_place_of_the_buffers_unknown() {
+    let with = |registered: Registered| Seen {
+        registered: Some([("mlx5_0".to_owned(), registered)].into()),
+        ..seen(vec![group("0-3", 4, 900)], &[("default", 1, 512)])
+    };
+    let little = pins(with(Registered { regions: 9, bytes: 9 << 16, ..Registered::default() }), "");
+    assert_eq!(
+        little.processes[0].verdict,
+        "CPUs near; memory unknown, because its large mappings are many times what it registered"
+    );
+    let most = Registered { regions: 1, bytes: 400 << 20, large_regions: 1, large_bytes: 400 << 20 };
+    assert_eq!(pins(with(most), "").processes[0].verdict, "cross-numa");
 }

@@ -2,7 +2,9 @@
 //! so every byte crosses from node to node.
 //!
 //! One finding per user and node of its rails. Evidence is where the CPUs it may run on are, where its
-//! buffers were put, or where its large mappings lie; without such evidence nothing is said.
+//! buffers were put, or where its large mappings lie; without such evidence nothing is said. Where the kernel tells how much is
+//! registered, mappings speak of buffers only as far as these find no room near the rail, and not at all where they are many
+//! times as large.
 
 mod advice;
 mod threads;
@@ -14,7 +16,7 @@ use super::{Finding, Limits, Rule, Severity};
 use crate::timeline::Timeline;
 use probes::model::{RailId, Topology};
 use std::collections::{BTreeMap, BTreeSet};
-use users::{Memory, User};
+use users::{Mappings, Memory, User};
 
 /// The rule of this file.
 pub(super) const RULE: Rule = Rule { codes: &["cross-numa"], check };
@@ -65,8 +67,17 @@ struct Case<'a> {
 /// Memory on other nodes than the rails'.
 struct FarMemory {
     nodes: Vec<u32>,
-    /// Share of the bytes that are not on the rails' node; `None` where the buffers' node is known outright.
-    share: Option<f64>,
+    share: Share,
+}
+
+/// How much of a user's memory is far.
+enum Share {
+    /// All of it: the buffers' node is known outright.
+    Buffers,
+    /// This share of the large mappings, 0 to 1, of which nobody tells what is registered.
+    Mappings(f64),
+    /// This share, at least, of so many bytes that are registered: more than what lies near can hold.
+    Registered(f64, u64),
 }
 
 impl<'a> Case<'a> {
@@ -127,11 +138,16 @@ impl<'a> Case<'a> {
         }
         if let Some(memory) = &self.far_memory {
             finding = finding.with("memory_nodes", memory.nodes.clone());
-            if let Some(share) = memory.share {
-                finding = finding
+            finding = match memory.share {
+                Share::Buffers => finding,
+                Share::Mappings(share) => finding
                     .with("far_memory_share", rounded(share))
-                    .with("limit_far_memory_share", limits.far_memory_share);
-            }
+                    .with("limit_far_memory_share", limits.far_memory_share),
+                Share::Registered(share, bytes) => finding
+                    .with("least_far_registered_share", rounded(share))
+                    .with("registered_bytes", bytes)
+                    .with("limit_far_memory_share", limits.far_memory_share),
+            };
         }
         finding
     }
@@ -146,12 +162,20 @@ impl<'a> Case<'a> {
         if let Some(memory) = &self.far_memory {
             let there = nodes(&memory.nodes);
             whereabouts.push(match memory.share {
-                Some(share) => format!(
+                Share::Mappings(share) => format!(
                     "has {:.0} % of its large mappings off that node, on {there} (limit {:.0} %)",
                     share * 100.0,
                     limits.far_memory_share * 100.0
                 ),
-                None => match &self.user.gpu {
+                Share::Registered(share, bytes) => format!(
+                    "has {:.0} % or more of the {:.1} MB it registered off that node, on {there} (limit {:.0} %{})",
+                    share * 100.0,
+                    bytes as f64 / 1e6,
+                    limits.far_memory_share * 100.0,
+                    // the kernel does not tell memory of a GPU from the host's
+                    if self.topology.gpus.is_empty() { "" } else { "; unless that is memory of a GPU" },
+                ),
+                Share::Buffers => match &self.user.gpu {
                     Some(gpu) => format!("its data belong to {gpu} on {there}"),
                     None => format!("has its buffers on {there}"),
                 },
@@ -217,9 +241,9 @@ fn far_memory(
         Memory::Unknown => None,
         Memory::Buffers(nodes) => {
             let far: Vec<u32> = nodes.into_iter().filter(|at| *at != node).collect();
-            (!far.is_empty()).then_some(FarMemory { nodes: far, share: None })
+            (!far.is_empty()).then_some(FarMemory { nodes: far, share: Share::Buffers })
         }
-        Memory::Mappings(bytes_by_node) => {
+        Memory::Mappings(Mappings { bytes_by_node, registered }) => {
             let total: u64 = bytes_by_node.values().sum();
             if total < LEAST_BYTES {
                 return None;
@@ -239,8 +263,22 @@ fn far_memory(
             if near_no_rail <= limits.far_memory_share && !starved {
                 return None;
             }
+            let share = match registered {
+                None => Share::Mappings(1.0 - here),
+                Some(registered) => {
+                    // what is registered may all lie in the mappings that are near
+                    let is_near = |at: u32| if starved { at == node } else { rail_nodes.contains(&at) };
+                    let near =
+                        bytes_by_node.iter().filter(|(at, _)| is_near(**at)).map(|(_, bytes)| bytes).sum();
+                    let share = registered.saturating_sub(near) as f64 / registered.max(1) as f64;
+                    if share <= limits.far_memory_share {
+                        return None;
+                    }
+                    Share::Registered(share, registered)
+                }
+            };
             let far = bytes_by_node.iter().filter(|(at, bytes)| **at != node && **bytes > 0);
-            Some(FarMemory { nodes: far.map(|(at, _)| *at).collect(), share: Some(1.0 - here) })
+            Some(FarMemory { nodes: far.map(|(at, _)| *at).collect(), share })
         }
     }
 }

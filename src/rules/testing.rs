@@ -154,6 +154,7 @@ pub(crate) fn process(pid: u32, device: &str, cpus: &str) -> Process {
         mems_allowed: Some("0-1".parse().unwrap()),
         last_cpus: Vec::new(),
         large_mapping_bytes_by_node: None,
+        registered_large_bytes: None,
         rank: None,
     }
 }

@@ -108,6 +108,8 @@ fn process(bytes: u64) -> Process {
         mems_allowed: None,
         last_cpus: vec![100],
         large_mapping_bytes_by_node: Some(BTreeMap::from([(1, bytes)])),
+
+        registered_large_bytes: None,
         rank: None,
     }
 }

@@ -57,6 +57,8 @@ fn a_strange_node() -> App {
             mems_allowed: None,
             last_cpus: Vec::new(),
             large_mapping_bytes_by_node: None,
+
+            registered_large_bytes: None,
             rank: None,
         });
         let rail =

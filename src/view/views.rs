@@ -92,6 +92,8 @@ fn with_processes() -> Timeline {
         mems_allowed: None,
         last_cpus: Vec::new(),
         large_mapping_bytes_by_node: cpus.map(|_| [(0, 98 << 30), (1, 2 << 30)].into()),
+
+        registered_large_bytes: None,
         rank: None,
     };
     let processes = vec![

@@ -66,7 +66,35 @@ pub struct Process {
     /// Resident bytes per NUMA node, in mappings of at least 2 MiB (`numa_maps`);
     /// `None` when not readable or not read (the gap says which).
     pub large_mapping_bytes_by_node: Option<BTreeMap<u32, u64>>,
+    /// Bytes that it registered with the device in memory regions of at least 2 MiB, which lie in such mappings (but for memory
+    /// of a GPU); what is registered twice counts twice. `None` where the kernel does not tell, and in older sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registered_large_bytes: Option<u64>,
     /// Its rank, where its launcher wrote one into its environment; `None` as well when that is not readable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<Rank>,
+}
+
+/// Large mappings that are more than this many times what a process registered are a heap, and do not tell where its buffers
+/// are.
+const MANY: u64 = 8;
+
+impl Process {
+    /// Bytes in its large mappings, on all nodes; `None` where that was not read.
+    #[must_use]
+    pub fn large_mapping_bytes(&self) -> Option<u64> {
+        Some(
+            self.large_mapping_bytes_by_node
+                .as_ref()?
+                .values()
+                .fold(0, |sum: u64, more| sum.saturating_add(*more)),
+        )
+    }
+
+    /// Whether large mappings of so many bytes tell where the buffers are, of which so many bytes were registered; taken for
+    /// granted where the kernel does not tell what was.
+    #[must_use]
+    pub fn mappings_tell(mapped_bytes: u64, registered_large_bytes: Option<u64>) -> bool {
+        registered_large_bytes.is_none_or(|registered| mapped_bytes <= registered.saturating_mul(MANY))
+    }
 }

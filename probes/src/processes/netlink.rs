@@ -81,7 +81,7 @@ pub(super) fn regions() -> Result<RegisteredBy, NetlinkError> {
         for (owner, bytes) in parsed.regions {
             if let Owner::Process(pid) = owner {
                 let sum: &mut Registered = found.entry((pid, device.to_owned())).or_default();
-                *sum = sum.plus(Registered { regions: 1, bytes });
+                *sum = sum.plus(Registered::one(bytes));
             }
         }
     })?;

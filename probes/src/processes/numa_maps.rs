@@ -5,10 +5,10 @@ use crate::model::Process;
 use crate::root::Root;
 use crate::times::nanoseconds;
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Smaller mappings are stacks and libraries: no buffer of a load.
-const LARGE_BYTES: u64 = 2 << 20;
+pub(super) const LARGE_BYTES: u64 = 2 << 20;
 
 /// Above this much resident memory the file is not read unasked: the kernel walks every page table entry
 /// and holds the process's memory map meanwhile.
@@ -58,13 +58,7 @@ impl Residency {
         }
         let begin = Instant::now();
         let bytes_by_node = read(root, pid);
-        let rest_ns = if root.is_live() {
-            let took = begin.elapsed() * REST;
-            nanoseconds(took).max(LEAST_REST_NS)
-        } else {
-            0
-        };
-        let next_ns = now_ns.saturating_add(rest_ns);
+        let next_ns = now_ns.saturating_add(rest_ns(root, begin.elapsed()));
         let reading = Reading { started, bytes_by_node: bytes_by_node.clone(), next_ns };
         self.readings.insert(pid, reading);
         bytes_by_node
@@ -74,6 +68,11 @@ impl Residency {
     pub(super) fn forget_others(&mut self, processes: &[Process]) {
         self.readings.retain(|pid, _| processes.iter().any(|process| process.pid == *pid));
     }
+}
+
+/// How long to leave the kernel alone after a question that took it this long; a copied tree costs nobody anything.
+pub(super) fn rest_ns(root: &Root, took: Duration) -> u64 {
+    if root.is_live() { nanoseconds(took * REST).max(LEAST_REST_NS) } else { 0 }
 }
 
 fn cheap_enough(resident_bytes: Option<u64>) -> Result<(), String> {

@@ -3,10 +3,12 @@
 //! The kernel tells no addresses of them. In a copied tree `captured/rdma-res-mr.json` holds what `rdma -j res show mr`
 //! printed (rdma-resource(8)).
 
+use super::numa_maps::{LARGE_BYTES, rest_ns};
 use super::{netlink, process_of};
 use crate::root::Root;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 const PATH: &str = "captured/rdma-res-mr.json";
 
@@ -17,13 +19,31 @@ pub struct Registered {
     pub regions: u32,
     /// Their bytes; memory that is registered twice counts twice.
     pub bytes: u64,
+    /// How many of them are of at least 2 MiB.
+    pub large_regions: u32,
+    /// The bytes of these.
+    pub large_bytes: u64,
 }
 
 impl Registered {
+    /// One region of this length.
+    #[must_use]
+    pub fn one(bytes: u64) -> Self {
+        let is_large = bytes >= LARGE_BYTES;
+        Self {
+            regions: 1,
+            bytes,
+            large_regions: u32::from(is_large),
+            large_bytes: if is_large { bytes } else { 0 },
+        }
+    }
+
     pub(super) fn plus(self, other: Self) -> Self {
         Self {
             regions: self.regions.saturating_add(other.regions),
             bytes: self.bytes.saturating_add(other.bytes),
+            large_regions: self.large_regions.saturating_add(other.large_regions),
+            large_bytes: self.large_bytes.saturating_add(other.large_bytes),
         }
     }
 }
@@ -62,18 +82,25 @@ pub fn registered(root: &Root) -> Result<RegisteredBy, String> {
 ///
 /// RDMA netlink is of no use here, and why.
 pub fn memory_regions_json() -> Result<String, String> {
-    let all = registered(&Root::live())?;
+    Ok(text(registered(&Root::live())?))
+}
+
+/// The regions again, one a line, as far as they are known.
+fn text(all: RegisteredBy) -> String {
     let lines = all.into_iter().flat_map(|((pid, device), sum)| {
-        let bytes = sum.bytes;
-        // each has its share, so that the sum is right
-        (0..u64::from(sum.regions)).map(move |at| {
-            let count = u64::from(sum.regions);
-            let mrlen = bytes / count + u64::from(at < bytes % count);
-            Region { ifname: device.clone(), pid: Some(pid), mrlen: Some(mrlen) }
+        let large = (u64::from(sum.large_regions), sum.large_bytes);
+        let small = (u64::from(sum.regions) - large.0, sum.bytes - large.1);
+        // each has its share of those that are large as it is, or small, so that both sums are right
+        [large, small].into_iter().flat_map(move |(count, bytes)| {
+            let device = device.clone();
+            (0..count).map(move |at| {
+                let mrlen = bytes / count + u64::from(at < bytes % count);
+                Region { ifname: device.clone(), pid: Some(pid), mrlen: Some(mrlen) }
+            })
         })
     });
     let lines: Vec<String> = lines.filter_map(|region| serde_json::to_string(&region).ok()).collect();
-    Ok(format!("[{}]\n", lines.join(",\n")))
+    format!("[{}]\n", lines.join(",\n"))
 }
 
 fn captured(root: &Root) -> Result<RegisteredBy, String> {
@@ -83,15 +110,40 @@ fn captured(root: &Root) -> Result<RegisteredBy, String> {
     for region in regions {
         if let Some(pid) = region.pid.filter(|pid| *pid != 0) {
             let sum: &mut Registered = all.entry((pid, region.ifname)).or_default();
-            *sum = sum.plus(Registered { regions: 1, bytes: region.mrlen.unwrap_or(0) });
+            *sum = sum.plus(Registered::one(region.mrlen.unwrap_or(0)));
         }
     }
     Ok(all)
 }
 
+/// What is registered, kept as long as asking again would cost the kernel too much.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    told: Option<RegisteredBy>,
+    next_ns: u64,
+}
+
+impl Watched {
+    /// Bytes in large regions of a process on a device; `None` where the kernel does not tell.
+    pub(super) fn large_bytes(&self, pid: u32, device: &str) -> Option<u64> {
+        let told = self.told.as_ref()?;
+        Some(told.get(&(pid, device.to_owned())).map_or(0, |registered| registered.large_bytes))
+    }
+
+    /// Asks again where it is time to.
+    pub(super) fn look(&mut self, root: &Root, now_ns: u64) {
+        if now_ns < self.next_ns {
+            return;
+        }
+        let begin = Instant::now();
+        self.told = registered(root).ok();
+        self.next_ns = now_ns.saturating_add(rest_ns(root, begin.elapsed()));
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Registered, registered};
+    use super::{Registered, registered, text};
     use crate::root::Root;
 
     #[test]
@@ -107,8 +159,22 @@ mod tests {
             ),
         );
         let told = registered(&root).unwrap();
-        assert_eq!(told, [((42, "mlx5_0".to_owned()), Registered { regions: 2, bytes: 12_288 })].into());
+        let both = Registered { regions: 2, bytes: 12_288, ..Registered::default() };
+        assert_eq!(told, [((42, "mlx5_0".to_owned()), both)].into());
         root.lay_over("captured/rdma-res-mr.json", None);
         assert!(registered(&root).unwrap_err().contains("rdma-res-mr.json"));
+    }
+
+    #[test]
+    fn what_was_captured_is_read_back_with_its_large_regions() {
+        let key = (42, "mlx5_0".to_owned());
+        let mut sum = Registered::default();
+        for bytes in [4096, 12_289, 64 << 20, 3 << 20] {
+            sum = sum.plus(Registered::one(bytes));
+        }
+        assert_eq!((sum.regions, sum.large_regions, sum.large_bytes), (4, 2, 67 << 20));
+        let mut root = Root::at("/nowhere");
+        root.lay_over("captured/rdma-res-mr.json", Some(&text([(key.clone(), sum)].into())));
+        assert_eq!(registered(&root).unwrap(), [(key, sum)].into());
     }
 }

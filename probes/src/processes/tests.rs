@@ -118,3 +118,22 @@ fn a_broken_list_is_a_gap() {
         topology.gaps
     );
 }
+
+#[test]
+fn what_is_registered_in_large_regions_is_told_and_a_heap_beside_it_leaves_a_gap() {
+    let mut root = tree();
+    let regions =
+        r#"[{"ifname":"mlx5_0","pid":42,"mrlen":4096},{"ifname":"mlx5_0","pid":42,"mrlen":2097152}]"#;
+    root.lay_over("captured/rdma-res-mr.json", Some(regions));
+    let mut few = topology();
+    let mut watcher = Watcher::open(&root, &mut few);
+    assert_eq!(watcher.look(&root, 0).unwrap()[0].registered_large_bytes, Some(2 << 20));
+    assert_eq!(few.gaps, []);
+    root.lay_over("captured/rdma-res-mr.json", Some(r#"[{"ifname":"mlx5_0","pid":42,"mrlen":4096}]"#));
+    let mut none = topology();
+    let _watcher = Watcher::open(&root, &mut none);
+    assert_eq!(
+        none.gaps[0].reason,
+        "process 42 (train): 4 MiB in large mappings, and 0 MiB registered in regions as large: where its buffers are is not known"
+    );
+}

@@ -112,6 +112,8 @@ fn a_row_of_the_placement_opens_its_rail_and_escape_leads_back() {
         mems_allowed: None,
         last_cpus: Vec::new(),
         large_mapping_bytes_by_node: None,
+
+        registered_large_bytes: None,
         rank: None,
     };
     let processes = Some(Arc::new(vec![process(1, "mlx5_bond_2"), process(2, "mlx5_bond_4")]));

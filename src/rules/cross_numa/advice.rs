@@ -63,7 +63,7 @@ fn memory_is_known(case: &Case<'_>) -> bool {
     match case.user.memory_of(&case.rails) {
         Memory::Unknown => false,
         Memory::Buffers(_) => true,
-        Memory::Mappings(bytes_by_node) => bytes_by_node.values().sum::<u64>() >= LEAST_BYTES,
+        Memory::Mappings(mappings) => mappings.bytes_by_node.values().sum::<u64>() >= LEAST_BYTES,
     }
 }
 

@@ -222,3 +222,48 @@ fn what_serve_has_beside_its_buffers_is_no_evidence_and_its_cpus_are_none() {
     assert_eq!(named(&far), ["cross-numa mlx5_0"], "buffers as large as that are seen");
     assert!(!far[0].message.contains("CPUs"), "{}", far[0].message);
 }
+
+#[test]
+fn a_far_heap_is_no_evidence_where_the_kernel_tells_that_little_of_it_is_registered() {
+    let with_registered = |bytes: u64, mapped: &[(u32, u64)]| {
+        let user = memory(process(7, "mlx5_0", "0-3"), mapped);
+        with(vec![Process { registered_large_bytes: Some(bytes), ..user }])
+    };
+    let heap = [(0, GIB / 64), (1, 4 * GIB)];
+    assert_eq!(named(&with_registered(0, &heap)), [""; 0], "buffers below 2 MiB lie anywhere");
+    assert_eq!(named(&with_registered(16 << 20, &heap)), [""; 0]);
+    assert_eq!(
+        named(&with(vec![memory(process(7, "mlx5_0", "0-3"), &heap)])),
+        ["cross-numa mlx5_0"],
+        "not told"
+    );
+    // it may all lie in what is near
+    assert_eq!(named(&with_registered(GIB, &[(0, GIB), (1, 3 * GIB)])), [""; 0]);
+    let far = with_registered(4 * GIB, &[(0, GIB), (1, 4 * GIB)]);
+    assert_eq!(named(&far), ["cross-numa mlx5_0"]);
+    let says =
+        "has 75 % or more of the 4295.0 MB it registered off that node, on node 1 (limit 20 %); distance 32";
+    assert!(far[0].message.contains(says), "{}", far[0].message);
+    assert_eq!(far[0].evidence["registered_bytes"], 4 * GIB);
+}
+
+#[test]
+fn cpus_that_are_far_are_told_whatever_the_mappings_say() {
+    let user = memory(process(7, "mlx5_0", "4-7"), &[(1, 4 * GIB)]);
+    let found = with(vec![Process { registered_large_bytes: Some(0), ..user }]);
+    assert_eq!(named(&found), ["cross-numa mlx5_0"]);
+    assert!(!found[0].message.contains("mappings"), "{}", found[0].message);
+}
+
+#[test]
+fn what_is_registered_with_rails_of_both_nodes_counts_once() {
+    let both = |bytes: [(u32, u64); 2]| {
+        let user = |device: &str| {
+            let user = memory(process(7, device, "0-7"), &bytes);
+            Process { registered_large_bytes: Some(4 * GIB), ..user }
+        };
+        with(vec![user("mlx5_0"), user("mlx5_2")])
+    };
+    assert_eq!(named(&both([(0, 2 * GIB), (1, 2 * GIB)])), [""; 0]);
+    assert_eq!(named(&both([(0, 4 * GIB), (1, 0)])), ["cross-numa mlx5_2"]);
+}

@@ -30,6 +30,8 @@ pub(in crate::rules) struct User {
     pub place: Option<String>,
     cpus: Option<CpuSet>,
     mappings: Option<BTreeMap<u32, u64>>,
+    /// Bytes registered in large regions with each rail; empty where the kernel does not tell.
+    registered: Vec<(RailId, u64)>,
     buffer_node: Option<u32>,
     workers: Vec<(RailId, Worker)>,
 }
@@ -41,8 +43,17 @@ pub(in crate::rules) enum Memory {
     Unknown,
     /// The nodes of its buffers, outright.
     Buffers(Vec<u32>),
-    /// Resident bytes by node in large mappings, buffers among them.
-    Mappings(BTreeMap<u32, u64>),
+    /// In large mappings, buffers among them.
+    Mappings(Mappings),
+}
+
+/// Large mappings of a user.
+#[derive(Debug, PartialEq)]
+pub(in crate::rules) struct Mappings {
+    /// Resident bytes by node.
+    pub bytes_by_node: BTreeMap<u32, u64>,
+    /// Bytes of them, at least, that are registered with the rails in question; `None` where the kernel does not tell.
+    pub registered: Option<u64>,
 }
 
 impl User {
@@ -81,7 +92,17 @@ impl User {
         }
         match (self.buffer_node, &self.mappings) {
             (Some(node), _) => Memory::Buffers(vec![node]),
-            (None, Some(mappings)) => Memory::Mappings(mappings.clone()),
+            (None, Some(bytes_by_node)) => {
+                let all = self.registered.iter().map(|(_, bytes)| *bytes).reduce(u64::saturating_add);
+                let mapped = bytes_by_node.values().sum();
+                if !Process::mappings_tell(mapped, all) {
+                    return Memory::Unknown;
+                }
+                // the same memory may be registered with several rails
+                let with_these = self.registered.iter().filter(|(rail, _)| rails.contains(rail));
+                let registered = with_these.map(|(_, bytes)| *bytes).max();
+                Memory::Mappings(Mappings { bytes_by_node: bytes_by_node.clone(), registered })
+            }
             (None, None) => Memory::Unknown,
         }
     }
@@ -116,6 +137,7 @@ pub(in crate::rules) fn all(topology: &Topology, processes: &[Process], load: Op
             ..User::default()
         });
         user.rails.push(rail);
+        user.registered.extend(process.registered_large_bytes.map(|bytes| (rail, bytes)));
     }
     let mut users: Vec<User> = match load {
         Some(load) if load.origin == LoadOrigin::Described => described(topology, users, load),

@@ -8,9 +8,9 @@ pub(super) const CODES: &[Explanation] = &[
         severity: "info on the same socket, warning on another",
         means: "A process, a thread of a load or a buffer sits on another NUMA node than the rail it uses: with its memory elsewhere the data cross from node to node, with its CPUs alone the completions do.",
         fires: "None of the CPUs it may run on (of a process whose threads differ: that one of them may run on) is on the rail's node, or its buffers were put elsewhere, or more than \
-                {far-memory-share} of its large mappings (its registered regions where the kernel names them) lie elsewhere.",
+                {far-memory-share} of its large mappings lie elsewhere; where the kernel tells how much it registered, more than that of it has no room in the mappings on the rail's node.",
         silent: "Without such evidence: a slow rail alone proves nothing about placement. Mappings below 2 MiB together are \
-                 left out.",
+                 left out, and so are those that are more than 8 times what it registered in regions of 2 MiB or more: they are a heap, and where its buffers are is not known.",
         mend: "Start it under `numactl --cpunodebind=NODE --membind=NODE`. `taskset` moves CPUs of a running process only: \
                registered pages are pinned and stay where they are.",
         source: "numactl(8), set_mempolicy(2), taskset(1); ACPI 6.4, 5.2.17 (distances)",

@@ -33,6 +33,8 @@ pub struct Row<'a> {
     pub cpu_nodes: BTreeSet<u32>,
     /// Where its memory is.
     pub memory: Memory,
+    /// Whether large mappings tell where its buffers are.
+    pub mappings_tell: bool,
     /// Largest distance between the rail's node and where CPUs and memory are; `None` where not known.
     pub distance: Option<u32>,
     /// What the rules found about it, worst first.
@@ -68,6 +70,9 @@ fn of_process<'a>(topology: &'a Topology, process: &Process) -> Option<Row<'a>> 
     Some(Row {
         who: format!("{} {}{rank}", process.name, process.pid),
         pid: Some(process.pid),
+        mappings_tell: process
+            .large_mapping_bytes()
+            .is_none_or(|mapped| Process::mappings_tell(mapped, process.registered_large_bytes)),
         ..Row::of(topology, rail, process.cpus_allowed.clone(), memory)
     })
 }
@@ -124,6 +129,7 @@ impl<'a> Row<'a> {
             cpu_nodes: nodes.collect(),
             cpus,
             memory,
+            mappings_tell: true,
             distance: None,
             findings: Vec::new(),
         }
@@ -189,6 +195,7 @@ impl<'a> Row<'a> {
             _ if !self.cpu_nodes.contains(&node) => "CPUs far".to_owned(),
             _ if self.cpu_nodes.len() > 1 => "may run far".to_owned(),
             (_, Memory::Unknown) => "CPUs near".to_owned(),
+            _ if !self.mappings_tell => "CPUs near; buffers ?".to_owned(),
             _ if memory_is_near => "near".to_owned(),
             _ => "near; some memory far".to_owned(),
         }

@@ -49,6 +49,8 @@ fn process() -> Process {
         mems_allowed: None,
         last_cpus: Vec::new(),
         large_mapping_bytes_by_node: None,
+
+        registered_large_bytes: None,
         rank: Some(Rank { job: "secret-llm".into(), rank: 3 }),
     }
 }

@@ -3,7 +3,7 @@
 //! Each rail alone; all together; what looks slow again, up to three times. Then for each slow rail, and for one healthy
 //! rail beside which it is judged, each leg of its bond, the placements of CPU and memory, memory that is in no cache, more
 //! threads, more queue pairs, the rails with which it shares a PCIe link, and those of its node. What differs there from the
-//! rail by itself is loaded twice more. Rails that do well alone and badly beside all are loaded together without the others.
+//! rail by itself is loaded twice more. Slow rails that do less beside all than alone are loaded together without the others.
 
 use super::label_sets::label_sets;
 use super::neighbours::{legs, of_node, places, sharing};

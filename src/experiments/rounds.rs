@@ -3,7 +3,7 @@
 //! A rate over a second strays by some percent from one second to the next. What looks different is therefore loaded three
 //! times, and so is what it is held against. Two kinds differ when all rates of the one are beyond all of the other (three
 //! beside three that are alike fall so once in twenty times: Mann and Whitney 1947) and their means differ by more than a
-//! tenth, and by more than the rates of the base stray among themselves.
+//! tenth, and by more than the rates of either stray among themselves.
 
 use super::Seen;
 use super::plan::Kind;
@@ -59,6 +59,16 @@ impl Rates {
         })
     }
 
+    /// What all rails of each load of this kind that is about this one brought together; `None` where none of them did.
+    pub(super) fn sums(seen: &[Seen], kind: &Kind, device: &str) -> Option<Self> {
+        let of_load = |seen: &Seen| {
+            seen.of(device)?.gb_per_s?;
+            Some(seen.rails.iter().filter_map(|rail| rail.gb_per_s).sum::<f64>())
+        };
+        let sums: Vec<f64> = of_kind(seen, kind, device).filter_map(of_load).collect();
+        (!sums.is_empty()).then_some(Self(sums))
+    }
+
     pub(super) fn mean(&self) -> f64 {
         self.0.iter().sum::<f64>() / self.0.len() as f64
     }
@@ -83,7 +93,12 @@ impl Rates {
 
     /// How these compare with what they are held against.
     pub(super) fn beside(&self, base: &Self) -> Compared {
-        let counts = SAME.max(base.strays()) * base.mean();
+        self.beyond(base, base.strays().max(self.strays()))
+    }
+
+    /// The same where loads that ought to be alike are known to stray by this share of the mean.
+    pub(super) fn beyond(&self, base: &Self, strays: f64) -> Compared {
+        let counts = SAME.max(strays) * base.mean();
         let by = self.mean() - base.mean();
         if by > counts && self.least() > base.most() {
             Compared::More
@@ -108,5 +123,12 @@ mod tests {
         assert_eq!(beside(&[21.0, 21.2, 21.1], &base), Compared::Same, "5 %");
         assert_eq!(beside(&[30.0, 20.1, 30.0], &base), Compared::Same, "once it was not");
         assert_eq!(beside(&[24.0, 24.5, 24.2], &[20.0, 23.9, 18.0]), Compared::Same, "it strays by as much");
+        assert_eq!(beside(&[21.0, 24.9, 24.0], &base), Compared::Same, "and so does the other");
+        let quiet = Rates(vec![24.0, 24.2, 24.1]);
+        assert_eq!(
+            quiet.beyond(&Rates(base.to_vec()), 0.25),
+            Compared::Same,
+            "loads of a third kind stray more"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Rails that stop at one limit together.
 //!
-//! A rail that does well alone and badly beside others meets a limit that it has in common with some of them. Where a PCIe
+//! A rail that does less beside others than alone, whether or not it does well alone, meets a limit that it has in common with some of them. Where a PCIe
 //! link or the memory of this host is that limit, the table of each rail says so. What is left lies beyond this host: an
 //! uplink of a switch, the peer. It is one fact about several rails, and is told once. Those rails are loaded together
 //! without the others: where they stop at the same sum, the limit is their own; where each does as well as alone, the
@@ -11,7 +11,7 @@ use super::diagnosis::RailDiagnosis;
 use super::far::{FarLink, FarRail};
 use super::plan::Kind;
 use super::rounds::{Compared, Rates};
-use super::slow::{slow_rails, why_slow_in};
+use super::slow::slow_rails;
 use crate::rules::{Limits, rate};
 use probes::model::Topology;
 use serde::Serialize;
@@ -38,14 +38,12 @@ pub struct SharedLimit {
     pub cause: &'static str,
 }
 
-/// Slow rails that do well alone and worse beside all, in their order.
+/// Slow rails that do worse beside all than alone, in their order.
 pub(super) fn dropping(topology: &Topology, limits: &Limits, seen: &[Seen]) -> Vec<String> {
     let drops = |device: &String| {
-        let Some((_, rail)) = topology.rail(device) else { return false };
         let rates = |kind| Rates::of(seen, kind, device);
-        why_slow_in(&Kind::Alone, topology, rail, limits, seen).is_none()
-            && matches!((rates(&Kind::Alone), rates(&Kind::Together)),
-                (Ok(alone), Ok(together)) if together.beside(&alone) == Compared::Less)
+        matches!((rates(&Kind::Alone), rates(&Kind::Together)),
+            (Ok(alone), Ok(together)) if together.beside(&alone) == Compared::Less)
     };
     slow_rails(topology, limits, seen).into_iter().filter(drops).collect()
 }
@@ -169,7 +167,22 @@ mod tests {
     }
 
     #[test]
-    fn rails_that_are_slow_alone_share_no_limit() {
+    fn rails_that_are_as_slow_alone_share_no_limit() {
         assert_eq!(limits(|_, _| true), []);
+    }
+
+    #[test]
+    fn a_rail_that_is_slow_alone_too_shares_the_limit_that_it_meets_beside_others() {
+        let host = Host::of(four_rails(), |step, device| match device {
+            "mlx5_3" => Some(48.0),
+            _ if step.rails.len() > 1 => Some(15.0),
+            "mlx5_0" => Some(30.0),
+            _ => Some(48.0),
+        });
+        let (seen, rails) = host.diagnose();
+        let found = shared_limits(&host.topology, &Limits::default(), &seen, &rails);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].devices, ["mlx5_0", "mlx5_1", "mlx5_2"]);
+        assert!(found[0].because.contains("each alone brings 30.0 to 48.0;"), "{}", found[0].because);
     }
 }

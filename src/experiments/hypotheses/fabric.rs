@@ -7,7 +7,8 @@
 //!
 //! Each is counted for each gigabyte that arrives, and beside the healthy rail in the same kind of load: some marks and
 //! losses are ordinary life of a fast fabric. Alone and all together count each by itself, since what only meets others
-//! together stands still alone.
+//! together stands still alone; and only where the rail is slow: what shows beside others alone is none of a rail that by
+//! itself is as slow.
 //!
 //! Pauses sent by this host say that it cannot take what arrives, which fills the queues that then are marked: they come
 //! before marks, unless PCIe, placement or memory was already found to be why. A pause holds packets back and loses none, so
@@ -16,6 +17,8 @@
 use super::moved::{Count, End, Moved};
 use super::{Answer, Case, Hypothesis, inconclusive};
 use crate::experiments::plan::Kind;
+use crate::experiments::rounds::Compared;
+use crate::experiments::slow::why_slow_in;
 
 /// Counters that grow by less for each gigabyte are ordinary life.
 const NOTABLE_PER_GB: f64 = 1.0;
@@ -26,7 +29,7 @@ const NOTABLE_WITHOUT_CONTROL_PER_GB: f64 = 5.0;
 const BEYOND_USUAL: f64 = 3.0;
 
 /// Kinds of load in which counters are looked at.
-const KINDS: [Kind; 2] = [Kind::Alone, Kind::Together];
+static KINDS: [Kind; 2] = [Kind::Alone, Kind::Together];
 
 /// One kind of trouble that holds up the data of a READ.
 struct Sign {
@@ -135,6 +138,7 @@ impl Case<'_> {
     /// What one end shows of these.
     fn end(&self, end: End, signs: &[Sign]) -> Shown {
         let own = self.moved(&self.rail.device, &KINDS);
+        let is_slow_in = self.is_slow_in();
         let mut shown = Shown { words: String::new(), worst: None, is_open: false };
         let (mut words, mut most) = (Vec::new(), 0.0);
         for &Sign { code, what, of } in signs {
@@ -143,7 +147,14 @@ impl Case<'_> {
                 shown.is_open = true;
                 continue;
             };
-            let Some(per_gb) = self.notable_per_gb(end, of) else {
+            let mut beside_others = KINDS.iter().filter(|kind| !is_slow_in.contains(kind));
+            let notable = is_slow_in.iter().filter_map(|kind| self.notable_per_gb(kind, end, of));
+            let Some(per_gb) = notable.reduce(f64::max) else {
+                if let Some(elsewhere) = beside_others.find_map(|kind| self.notable_per_gb(kind, end, of)) {
+                    words.push(format!("{what} +{count}, {elsewhere:.0} for each GB where it is no slower"));
+                    shown.is_open = true;
+                    continue;
+                }
                 words.push(format!("{what} +{count}"));
                 shown.is_open |= count > 0 && !self.is_usual(end, of);
                 continue;
@@ -164,17 +175,27 @@ impl Case<'_> {
         shown
     }
 
-    /// Growth for each gigabyte that is more than ordinary, in that of the two kinds of load where it is most.
-    fn notable_per_gb(&self, end: End, of: Count) -> Option<f64> {
-        let notable = KINDS.into_iter().filter_map(|kind| {
-            let kind = [kind];
-            let per_gb = self.moved(&self.rail.device, &kind).per_gb(end, of)?;
-            let usual = self.control.and_then(|device| self.moved(device, &kind).per_gb(end, of));
-            let least = usual
-                .map_or(NOTABLE_WITHOUT_CONTROL_PER_GB, |usual| NOTABLE_PER_GB.max(BEYOND_USUAL * usual));
-            (per_gb >= least).then_some(per_gb)
-        });
-        notable.reduce(f64::max)
+    /// Kinds of load in which it lacks something that it does not lack in the other: all, where one of them is not known.
+    fn is_slow_in(&self) -> &'static [Kind] {
+        let is_slow = |kind| why_slow_in(kind, self.topology, self.rail, self.limits, self.seen).is_some();
+        let (Ok(alone), Ok(together)) = (self.rates(&Kind::Alone), self.rates(&Kind::Together)) else {
+            return &KINDS;
+        };
+        match (is_slow(&Kind::Alone), together.beside(&alone)) {
+            (true, Compared::Less) => &KINDS,
+            (true, _) => &KINDS[..1],
+            (false, _) => &KINDS[1..],
+        }
+    }
+
+    /// Growth for each gigabyte in loads of a kind, where it is more than ordinary.
+    fn notable_per_gb(&self, kind: &Kind, end: End, of: Count) -> Option<f64> {
+        let kind = std::slice::from_ref(kind);
+        let per_gb = self.moved(&self.rail.device, kind).per_gb(end, of)?;
+        let usual = self.control.and_then(|device| self.moved(device, kind).per_gb(end, of));
+        let least =
+            usual.map_or(NOTABLE_WITHOUT_CONTROL_PER_GB, |usual| NOTABLE_PER_GB.max(BEYOND_USUAL * usual));
+        (per_gb >= least).then_some(per_gb)
     }
 
     /// Whether the healthy rail counts as much of it for each gigabyte.
@@ -191,77 +212,4 @@ impl Case<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::experiments::counted::Counted;
-    use crate::experiments::far::FarRail;
-    use crate::experiments::testing::{Host, answer, four_rails};
-    use crate::experiments::{Answer, RailDiagnosis, Seen};
-
-    const COUNTERS: [&str; 4] =
-        ["hw/np_cnp_sent", "hw/out_of_sequence", "eth/rx_prio3_pause", "eth/tx_prio3_pause"];
-
-    /// A node on which `mlx5_1` is slow and counts these in each load, while the other end tells this.
-    fn with(counts: [u64; 4], sees: impl Fn(Seen) -> Seen) -> Vec<RailDiagnosis> {
-        let mut topology = four_rails();
-        for rail in &mut topology.rails {
-            rail.counters = COUNTERS.iter().map(|name| (*name).to_owned()).collect();
-        }
-        let host = Host::of(topology, |_, device| Some(if device == "mlx5_1" { 20.0 } else { 48.0 }));
-        let counting = move |device: &str| if device == "mlx5_1" { counts.to_vec() } else { vec![0; 4] };
-        host.counting(counting).seeing(sees).diagnose().1
-    }
-
-    fn unseen(seen: Seen) -> Seen {
-        seen.with_far(&[], Some("its railscope 0.0.9 does not tell what it counts".to_owned()))
-    }
-
-    /// The other end, whose rail for `mlx5_1` received so many pauses in each load.
-    fn paused(count: u64) -> impl Fn(Seen) -> Seen {
-        move |mut seen| {
-            for rail in &mut seen.rails {
-                let rx_pause = Some(if rail.device == "mlx5_1" { count } else { 0 });
-                let nic =
-                    Counted { rx_pause, throttled: Some(0), retransmits: Some(0), ..Counted::default() };
-                let hostname = Some("storage-1".to_owned());
-                rail.far = Some(FarRail { hostname, sent_gb: Some(20.0), nic, ..FarRail::default() });
-            }
-            seen
-        }
-    }
-
-    #[test]
-    fn pauses_received_by_the_reader_are_no_cause_of_slow_reads() {
-        let rails = with([0, 0, 5000, 0], unseen);
-        let (holds, because) = answer(&rails, "mlx5_1", "H5");
-        assert_eq!((holds, rails[0].cause), (Answer::Unknown, Some("slow-unexplained")));
-        assert!(because.starts_with("this end no: "), "{because}");
-        assert!(because.contains("(they hold back requests, not the data of a READ)"), "{because}");
-        assert!(
-            because.ends_with(
-                "the other end is not seen, because its railscope 0.0.9 does not tell what it counts"
-            ),
-            "{because}"
-        );
-    }
-
-    #[test]
-    fn pauses_received_by_the_sender_of_the_data_are_one_and_named_as_its() {
-        let rails = with([0; 4], paused(4000));
-        let (holds, because) = answer(&rails, "mlx5_1", "H5");
-        assert_eq!((holds, rails[0].cause), (Answer::Yes, Some("rx-pause")), "{because}");
-        let says = "on storage-1: pauses received +16000, 200 for each GB, ";
-        assert!(because.starts_with(says) && because.contains("; this end no: "), "{because}");
-    }
-
-    #[test]
-    fn an_end_that_was_seen_and_shows_nothing_makes_it_a_no() {
-        assert_eq!(answer(&with([0; 4], paused(0)), "mlx5_1", "H5").0, Answer::No);
-    }
-
-    #[test]
-    fn pauses_that_the_reader_sends_say_that_it_cannot_take_what_arrives() {
-        let rails = with([3000, 0, 0, 5000], unseen);
-        let (holds, because) = answer(&rails, "mlx5_1", "H5");
-        assert_eq!((holds, rails[0].cause), (Answer::Yes, Some("tx-pause")), "{because}");
-    }
-}
+mod tests;

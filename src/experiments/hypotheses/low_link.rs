@@ -4,11 +4,11 @@
 //! cross the links of both ends, so those of the other one are held against the rail as well, where it tells of them.
 
 use super::{Answer, Case, Hypothesis, not_measurable};
-use crate::ceilings::{line_goodput_gb_per_s, path_payload_gb_per_s, slowest_hop};
+use crate::ceilings::{Ceilings, line_goodput_gb_per_s, path_payload_gb_per_s, slowest_hop};
 use crate::rules::rate;
 use probes::model::{Hop, PciePath};
 
-/// Nearer than this to a ceiling it is the limit.
+/// Nearer than this to a ceiling, as the healthy rail reaches its own, it is the limit.
 pub(in crate::experiments) const AT_CEILING: f64 = 0.85;
 /// A hop that carries less of the wire's payload is below it.
 const BELOW_WIRE: f64 = 0.98;
@@ -26,9 +26,10 @@ impl Case<'_> {
         };
         let best = self.best();
         let line = line_goodput_gb_per_s(self.rail);
+        let reach = AT_CEILING * self.healthy_reach();
         let is_limit = |payload: f64| {
             line.is_none_or(|line| payload < BELOW_WIRE * line)
-                && best.is_some_and(|best| best >= AT_CEILING * payload)
+                && best.is_some_and(|best| best >= reach * payload)
         };
         let far = self.far().and_then(|far| Some((far.host(), far.slowest_link()?)));
         let there = far.map_or_else(String::new, |(host, link)| {
@@ -66,6 +67,18 @@ impl Case<'_> {
         let answer = if is_limit(payload) { Answer::Yes } else { Answer::No };
         let wire = line.map_or_else(String::new, |line| format!(", its wire {line:.1}"));
         hypothesis(answer, format!("the slowest hop ({place}) carries {payload:.1} GB/s{wire}{does}{there}"))
+    }
+}
+
+impl Case<'_> {
+    /// The share of its ceiling that the healthy rail reaches at best, at most 1: on this host nothing reaches more.
+    fn healthy_reach(&self) -> f64 {
+        let reach = self.control.and_then(|device| {
+            let (_, rail) = self.topology.rail(device)?;
+            let rates = self.seen.iter().filter_map(|seen| seen.of(device)?.gb_per_s);
+            Some(rates.reduce(f64::max)? / Ceilings::of(rail).lowest()?)
+        });
+        reach.map_or(1.0, |reach| reach.min(1.0))
     }
 }
 
@@ -125,5 +138,20 @@ mod tests {
         assert!(because.starts_with(says), "{because}");
         let (_, rails) = host.seeing(seeing(57.6)).diagnose();
         assert_eq!(answer(&rails, "mlx5_1", "H3").0, Answer::No);
+    }
+
+    #[test]
+    fn a_rail_reaches_of_its_low_link_what_the_healthy_one_reaches_of_its_own() {
+        let of = |healthy: f64| {
+            let mut topology = four_rails();
+            topology.rails[1].pcie.as_mut().unwrap().hops[0].current_width = Some(8);
+            let host =
+                Host::of(topology, move |_, device| Some(if device == "mlx5_1" { 24.0 } else { healthy }));
+            let (_, rails) = host.diagnose();
+            answer(&rails, "mlx5_1", "H3").0
+        };
+        // 24.0 of 28.8 GB/s are 83 %, where 85 % of what a healthy rail reaches are asked
+        assert_eq!(of(49.0), Answer::No);
+        assert_eq!(of(46.0), Answer::Yes);
     }
 }

@@ -5,15 +5,16 @@
 //! rail and too narrow for all, the rail alone shows nothing: then those of its node are loaded together both ways.
 //!
 //! The controllers of a node serve all of its rails, so memory that is too narrow holds back every rail that asks for more
-//! than its share. Two things therefore rule it out, whatever cold buffers cost this rail: that the rails of the node
-//! together take clearly more from such memory than this one did, and that in the very same run the others of its node run
-//! as well as alone, one of them clearly faster than this one. What is slow then is something of the rail's own, such as the translation of its addresses (IOMMU, the NIC's
+//! than its share. Three things therefore rule it out, whatever cold buffers cost this rail: that the rails of the node
+//! together take clearly more from such memory than this one did; that in the very same run the others of its node run
+//! as well as alone, one of them clearly faster than this one; and that the rails of the node together bring as much over it as
+//! over buffers in the caches. What is slow then is something of the rail's own, such as the translation of its addresses (IOMMU, the NIC's
 //! own tables), which cold buffers strain as well.
 
 use super::moved::End;
 use super::{Answer, Case, Hypothesis, inconclusive, not_measurable};
 use crate::experiments::plan::Kind;
-use crate::experiments::rounds::{Compared, Rates, of_kind};
+use crate::experiments::rounds::{Compared, Rates};
 use crate::rules::rate;
 
 /// Memory that gives so many times as much to others, who lack nothing, is not what holds a rail back.
@@ -109,9 +110,11 @@ impl Case<'_> {
         let best = others.iter().copied().reduce(|one, other| if other.1 > one.1 { other } else { one });
         let best = best.filter(|(_, brings)| *brings >= CLEARLY_MORE * cold.mean());
         let best = best.filter(|_| others.iter().all(|(device, _)| is_unharmed(device)));
-        let sums = of_kind(self.seen, &cold_kind, &self.rail.device)
-            .map(|seen| seen.rails.iter().filter_map(|rail| rail.gb_per_s).sum::<f64>());
-        let sum = sums.fold(0.0, f64::max);
+        let sum = Rates::sums(self.seen, &cold_kind, &self.rail.device);
+        let of_caches = Rates::sums(self.seen, &Kind::Near(node), &self.rail.device);
+        let takes_less =
+            sum.as_ref().zip(of_caches).is_none_or(|(sum, caches)| sum.beside(&caches) == Compared::Less);
+        let sum = sum.map_or(0.0, |sum| sum.most());
         let gives_more = if let Some((device, brings)) = best {
             Some(format!(
                 "over such memory of node {node} {device} brings {} GB/s in the same run in which this one brings {}",
@@ -127,7 +130,7 @@ impl Case<'_> {
         };
         Some(Near {
             says: format!("{says}, walked through {} GB/s", rate(cold.mean())),
-            is_slower: drops && cold.beside(&near) == Compared::Less,
+            is_slower: drops && cold.beside(&near) == Compared::Less && takes_less,
             gives_more,
         })
     }
@@ -168,5 +171,22 @@ mod tests {
         });
         let (_, rails) = host.diagnose();
         assert!(rails.iter().all(|rail| rail.cause == Some("memory-bound")), "{rails:?}");
+    }
+
+    #[test]
+    fn memory_from_which_the_rails_of_the_node_together_take_as_much_is_not_narrow() {
+        let of = |other_cold: f64| {
+            let host =
+                Host::of(four_rails(), move |step, device| match (cold(step), step.rails.len(), device) {
+                    (_, 1, _) => Some(22.0),
+                    (true, _, "mlx5_1") => Some(12.0),
+                    (true, ..) => Some(other_cold),
+                    _ => Some(14.0),
+                });
+            let (_, rails) = host.diagnose();
+            answer(&rails, "mlx5_1", "H7")
+        };
+        assert_eq!(of(14.0).0, Answer::No, "{}", of(14.0).1);
+        assert_eq!(of(12.0).0, Answer::Yes, "{}", of(12.0).1);
     }
 }

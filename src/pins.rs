@@ -111,10 +111,7 @@ pub fn judge(
     }
     let processes = seen.iter().filter_map(|seen| {
         let pid = seen.processes.first()?.pid;
-        let mut findings = own.remove(&pid).unwrap_or_default();
-        if !ignore.iter().any(|code| code == "shared-rail") {
-            findings.extend(near_gpu::far_rail(topology, seen));
-        }
+        let findings = own.remove(&pid).unwrap_or_default();
         let mut pinned = Pinned::of(topology, seen, findings, asked.as_ref(), limits);
         if let Some(code) =
             left_out.get(&pid).filter(|_| pinned.findings.is_empty() && pinned.lost.is_empty())
@@ -146,6 +143,7 @@ fn as_they_work(seen: &Seen) -> Vec<Process> {
         registered_large_bytes: seen.registered.as_ref().map_or(process.registered_large_bytes, |all| {
             Some(all.get(&process.device).map_or(0, |registered| registered.large_bytes))
         }),
+        gpu: seen.placement.as_ref().ok().and_then(|placement| placement.gpu.clone()),
         // looked at by name, our own process is one like any other
         source: match process.source {
             ProcessSource::OurLoad => ProcessSource::QueuePairs,

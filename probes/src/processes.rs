@@ -8,6 +8,7 @@
 //! and root's alone; a gap says so.
 
 mod captured;
+mod gpus;
 mod netlink;
 mod nldev;
 mod numa_maps;
@@ -82,6 +83,7 @@ pub struct Watcher {
     residency: Residency,
     open_files: open_files::Search,
     registered: registered::Watched,
+    gpus: gpus::Gpus,
     last: Option<Vec<Process>>,
 }
 
@@ -105,6 +107,7 @@ impl Watcher {
             residency: Residency::default(),
             open_files: open_files::Search::default(),
             registered: registered::Watched::default(),
+            gpus: gpus::Gpus::default(),
             last: None,
         };
         let mut gaps = Vec::new();
@@ -147,6 +150,7 @@ impl Watcher {
         let position = |p: &Process| self.devices.iter().position(|device| *device == p.device);
         processes.sort_by_key(|p| (p.pid, position(p)));
         self.residency.forget_others(&processes);
+        self.gpus.forget_others(&processes);
         Some(processes)
     }
 
@@ -216,6 +220,7 @@ impl Watcher {
         });
         let bytes_by_node = self.residency.read(root, pid, threads.started, threads.resident_bytes, now_ns);
         let rank = rank::read(root, pid);
+        let gpu = self.gpus.of(root, pid, threads.started, now_ns);
         let registered_large_bytes = self.registered.large_bytes(pid, device);
         let mapped: u64 = bytes_by_node.iter().flat_map(BTreeMap::values).sum();
         if !Process::mappings_tell(mapped, registered_large_bytes) {
@@ -228,6 +233,7 @@ impl Watcher {
         Some(Process {
             pid,
             rank,
+            gpu,
             registered_large_bytes,
             device: device.to_owned(),
             queue_pairs: None,

@@ -111,6 +111,8 @@ fn without_rail(root: &Root, pid: u32) -> Process {
         large_mapping_bytes_by_node: None,
 
         registered_large_bytes: None,
+
+        gpu: None,
         rank: None,
     }
 }

@@ -1,7 +1,10 @@
-//! `shared-rail`: two ranks of one job use one rail, while another rail is used by none of them.
+//! `shared-rail`: two ranks of one job use one rail, while another rail is used by none of them; or a process uses rails that
+//! are far from its GPU, while another rail is near.
 //!
 //! Ranks and jobs are those that the launcher wrote into the environment of processes with queue pairs. Silent
 //! where every rail that is ACTIVE is in use by the job: then there are more ranks than rails, and sharing is meant.
+
+mod far_gpu;
 
 use super::wording::{devices, list};
 use super::{Finding, Limits, Rule, Severity};
@@ -21,7 +24,9 @@ fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
     }
     let is_active = |(id, rail): &(RailId, &Rail)| timeline.local().last_seen(*id, rail).is_active();
     let active = devices(topology.rails_with_id().filter(is_active).map(|(_, rail)| rail));
-    jobs.values().flat_map(|ranks_by_device| judge(&active, ranks_by_device)).collect()
+    let processes = timeline.local().processes().unwrap_or_default();
+    let far = far_gpu::check(topology, processes);
+    jobs.values().flat_map(|ranks_by_device| judge(&active, ranks_by_device)).chain(far).collect()
 }
 
 fn judge(active: &[&str], ranks_by_device: &BTreeMap<&str, BTreeSet<u32>>) -> Vec<Finding> {

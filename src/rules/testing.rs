@@ -155,6 +155,7 @@ pub(crate) fn process(pid: u32, device: &str, cpus: &str) -> Process {
         last_cpus: Vec::new(),
         large_mapping_bytes_by_node: None,
         registered_large_bytes: None,
+        gpu: None,
         rank: None,
     }
 }

@@ -110,6 +110,8 @@ fn process(bytes: u64) -> Process {
         large_mapping_bytes_by_node: Some(BTreeMap::from([(1, bytes)])),
 
         registered_large_bytes: None,
+
+        gpu: None,
         rank: None,
     }
 }

@@ -59,6 +59,8 @@ fn a_strange_node() -> App {
             large_mapping_bytes_by_node: None,
 
             registered_large_bytes: None,
+
+            gpu: None,
             rank: None,
         });
         let rail =

@@ -94,6 +94,8 @@ fn with_processes() -> Timeline {
         large_mapping_bytes_by_node: cpus.map(|_| [(0, 98 << 30), (1, 2 << 30)].into()),
 
         registered_large_bytes: None,
+
+        gpu: None,
         rank: None,
     };
     let processes = vec![

@@ -70,6 +70,10 @@ pub struct Process {
     /// of a GPU); what is registered twice counts twice. `None` where the kernel does not tell, and in older sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registered_large_bytes: Option<u64>,
+    /// PCI address of the one GPU that it holds open; `None` where it holds none or several, where that is not readable, and in
+    /// older sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu: Option<String>,
     /// Its rank, where its launcher wrote one into its environment; `None` as well when that is not readable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<Rank>,

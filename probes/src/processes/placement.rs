@@ -1,7 +1,7 @@
 //! Where one process is, thread by thread and mapping by mapping: more than a session keeps of it.
 
-use super::numa_maps;
 use super::threads::{self, Stat};
+use super::{gpus, numa_maps};
 use crate::model::CpuSet;
 use crate::root::Root;
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,7 +82,7 @@ pub fn placement(root: &Root, pid: u32, whatever_it_costs: bool) -> Result<Place
         threads,
         mems_allowed: (!mems.is_empty()).then(|| mems.into_iter().collect()),
         memory: numa_maps::by_policy(root, pid, resident.filter(|_| !whatever_it_costs)),
-        gpu: gpu(root, pid),
+        gpu: gpus::held_alone(root, pid),
     })
 }
 
@@ -102,24 +102,6 @@ fn of_group(root: &Root, folder: &str, mut group: Vec<(Stat, u32, CpuSet)>) -> O
         name: root.text(format!("{folder}/{busiest}/comm")).unwrap_or_default(),
         busy_ticks: group.iter().map(|(stat, ..)| stat.busy_ticks).sum(),
         last_cpus,
-    })
-}
-
-/// The one GPU whose device node the process holds open, by the minor number that the driver tells
-/// (`/proc/driver/nvidia/gpus/ADDRESS/information`).
-fn gpu(root: &Root, pid: u32) -> Option<String> {
-    let folder = root.base().join("proc").join(pid.to_string()).join("fd");
-    let targets = std::fs::read_dir(folder).ok()?.flatten().filter_map(|entry| {
-        // the link's text is the path that was opened; it is never followed
-        std::fs::read_link(entry.path()).ok()
-    });
-    let minors: BTreeSet<u32> =
-        targets.filter_map(|path| path.to_str()?.strip_prefix("/dev/nvidia")?.parse().ok()).collect();
-    let (Some(minor), 1) = (minors.first(), minors.len()) else { return None };
-    let gpus = "proc/driver/nvidia/gpus";
-    root.names(gpus).ok()?.into_iter().find(|address| {
-        let text = root.text(format!("{gpus}/{address}/information")).unwrap_or_default();
-        threads::field(&text, "Device Minor").and_then(|told| told.parse().ok()) == Some(*minor)
     })
 }
 

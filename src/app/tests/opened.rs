@@ -114,6 +114,8 @@ fn a_row_of_the_placement_opens_its_rail_and_escape_leads_back() {
         large_mapping_bytes_by_node: None,
 
         registered_large_bytes: None,
+
+        gpu: None,
         rank: None,
     };
     let processes = Some(Arc::new(vec![process(1, "mlx5_bond_2"), process(2, "mlx5_bond_4")]));

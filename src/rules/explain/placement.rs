@@ -105,10 +105,10 @@ pub(super) const CODES: &[Explanation] = &[
     Explanation {
         code: "shared-rail",
         severity: "info",
-        means: "Two ranks of one job use one rail while another is used by none of them.",
+        means: "Two ranks of one job use one rail while another is used by none of them; or a process uses rails that are far from its GPU while one is near.",
         fires: "Processes of one job with queue pairs, ranks as their launcher wrote them or as equal command lines tell them \
-                (`--local_rank`, `--rank`), are on one rail, and an ACTIVE rail is free.",
-        silent: "Where every ACTIVE rail is in use by the job: then there are more ranks than rails.",
+                (`--local_rank`, `--rank`), are on one rail, and an ACTIVE rail is free. Or a process that holds one GPU alone uses no rail below the GPU's own switch (PIX, PXB), though there is one.",
+        silent: "Where every ACTIVE rail is in use by the job: then there are more ranks than rails. Of a process that holds several GPUs, or whose way to a rail is not known.",
         mend: "Give each rank the rail nearest to its GPU (`NCCL_IB_HCA`, `UCX_NET_DEVICES`): `railscope export --format env`.",
         source: "environment of Open MPI, Slurm, PyTorch and MPICH launchers",
     },

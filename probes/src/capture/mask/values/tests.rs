@@ -51,6 +51,8 @@ fn process() -> Process {
         large_mapping_bytes_by_node: None,
 
         registered_large_bytes: None,
+
+        gpu: None,
         rank: Some(Rank { job: "secret-llm".into(), rank: 3 }),
     }
 }

@@ -66,6 +66,11 @@ const TROUBLES: &[Trouble] = &[
                      {or}`dcb pfc show dev {netdev}`; look for drops on the switch ports, and for bad cables"
                 )
             }
+            _ if rail.driver.as_deref() == Some("efa") => format!(
+                "the switches are the provider's: hold the same counters of the other ends against these (`rdma statistic \
+                 show link {}/{}`): one end that all lose to is the one to replace",
+                rail.device, rail.port
+            ),
             _ => "look for drops and errors on the switch ports of both ends, and for bad cables".to_owned(),
         },
     },

@@ -29,8 +29,15 @@ fn down(rail: &Rail) -> Option<Finding> {
     if state == "ACTIVE" || !looks_for_a_link(phys_state) || infiniband::lacks_guid(rail) {
         return None;
     }
-    let netdev = rail.netdev.as_deref();
-    let look = netdev.map_or(String::new(), |netdev| format!("; look with `ethtool {netdev}`"));
+    // an InfiniBand netdev's driver does not tell of the link
+    let look = match (rail.link_layer, rail.netdev.as_deref()) {
+        (Some(LinkLayer::InfiniBand), _) if is_mellanox(rail) => {
+            format!("; look with `ibstat {0} {1}`, `mlxlink -d {0}`", rail.device, rail.port)
+        }
+        (Some(LinkLayer::InfiniBand), _) => format!("; look with `ibstat {} {}`", rail.device, rail.port),
+        (_, Some(netdev)) => format!("; look with `ethtool {netdev}`"),
+        (_, None) => String::new(),
+    };
     Some(
         Finding::on_ports(
             "link-down",
@@ -45,6 +52,10 @@ fn down(rail: &Rail) -> Option<Finding> {
         .with("phys_state", phys_state)
         .advise(format!("check cable, transceiver and the switch port, or disable the port if unused{look}")),
     )
+}
+
+fn is_mellanox(rail: &Rail) -> bool {
+    rail.driver.as_deref().is_some_and(|driver| driver.starts_with("mlx"))
 }
 
 /// Whether a port in this physical state is enabled and tries: `PortConfigurationTraining` is how the kernel writes it
@@ -155,6 +166,27 @@ mod tests {
         let rails = vec![rail("mlx5_0"), down("mlx5_1", "Polling"), down("mlx5_2", "Disabled")];
         let found = found(&RULE, &two_sockets(rails), &Traffic::default());
         assert_eq!(named(&found), ["link-down mlx5_1"]);
+    }
+
+    #[test]
+    fn where_to_look_at_a_link_depends_on_what_it_is() {
+        let advice = |link_layer: LinkLayer, driver: &str| {
+            let rail = Rail {
+                state: Some("DOWN".into()),
+                phys_state: Some("Polling".into()),
+                netdev: Some("net0".into()),
+                link_layer: Some(link_layer),
+                driver: Some(driver.into()),
+                ..rail("mlx5_0")
+            };
+            found(&RULE, &two_sockets(vec![rail]), &Traffic::default())[0].advice.clone()
+        };
+        assert!(advice(LinkLayer::Ethernet, "mlx5_core").ends_with("look with `ethtool net0`"));
+        assert!(
+            advice(LinkLayer::InfiniBand, "mlx5_core")
+                .ends_with("look with `ibstat mlx5_0 1`, `mlxlink -d mlx5_0`")
+        );
+        assert!(advice(LinkLayer::InfiniBand, "hfi1").ends_with("look with `ibstat mlx5_0 1`"));
     }
 
     /// Findings on a rail whose port has these states, a second apart.

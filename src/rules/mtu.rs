@@ -5,7 +5,7 @@
 //! goodput is MTU / (MTU + 82): 92.6 % at 1024, 98.0 % at 4096. On InfiniBand the subnet manager decides.
 
 use super::wording::{called, list, ports, rounded, verb};
-use super::{Finding, Limits, Rule, Severity};
+use super::{Finding, Limits, Rule, Severity, read_below_write};
 use crate::ceilings;
 use crate::timeline::Timeline;
 use probes::model::{LinkLayer, Rail, Topology};
@@ -20,18 +20,21 @@ const LARGEST: u32 = 4096;
 /// Smallest round netdev MTU that leaves room for it.
 const NETDEV_MTU: u32 = 4200;
 
-fn check(topology: &Topology, timeline: &Timeline, _: &Limits) -> Vec<Finding> {
+fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Finding> {
     let active: Vec<&Rail> = topology
         .rails_with_id()
         .filter(|(id, rail)| timeline.local().last_state(*id, rail) == Some("ACTIVE"))
         .map(|(_, rail)| rail)
         .collect();
     let all = &topology.rails;
-    small(&active, all).into_iter().chain(differing(&active, all)).collect()
+    let lost = (read_below_write::RULE.check)(topology, timeline, limits);
+    let lost: Vec<&str> = lost.iter().flat_map(|finding| &finding.devices).map(String::as_str).collect();
+    small(&active, all, &lost).into_iter().chain(differing(&active, all)).collect()
 }
 
 /// Rails whose path MTU is below what their port can do, one finding a pair of path and netdev MTU.
-fn small(active: &[&Rail], all: &[Rail]) -> Vec<Finding> {
+/// `lost`: devices on which READ was seen to lose much by it.
+fn small(active: &[&Rail], all: &[Rail], lost: &[&str]) -> Vec<Finding> {
     let mut alike: BTreeMap<(bool, u32, Option<u32>), Vec<&Rail>> = BTreeMap::new();
     for rail in active {
         let (Some(mtu), Some(max)) = (rail.path_mtu, rail.max_path_mtu) else { continue };
@@ -44,7 +47,15 @@ fn small(active: &[&Rail], all: &[Rail]) -> Vec<Finding> {
     }
     alike
         .into_iter()
-        .map(|((infiniband, mtu, netdev_mtu), rails)| too_small((infiniband, mtu, netdev_mtu), &rails, all))
+        .map(|(key, rails)| {
+            let much = rails.iter().any(|rail| lost.contains(&rail.device.as_str()));
+            let gain = if much {
+                "WRITE gains little by it, READ much"
+            } else {
+                "it is a small gain, not the cause of a large loss"
+            };
+            too_small(key, &rails, all, gain)
+        })
         .collect()
 }
 
@@ -52,6 +63,7 @@ fn too_small(
     (infiniband, mtu, netdev_mtu): (bool, u32, Option<u32>),
     rails: &[&Rail],
     all: &[Rail],
+    gain: &str,
 ) -> Finding {
     let goodput = |path_mtu: u32| {
         let rail = Rail { path_mtu: Some(path_mtu), line_gbit_per_s: Some(8.0), ..(*rails[0]).clone() };
@@ -83,7 +95,7 @@ fn too_small(
         ),
         _ => format!(
             "`ip link set dev {netdev} mtu {NETDEV_MTU}` (9000 gives no more), at the peer as well, and at least as \
-             much on the switch; it is a small gain, not the cause of a large loss"
+             much on the switch; {gain}"
         ),
     };
     Finding::on_ports("mtu", Severity::Info, rails.iter().copied(), message)

@@ -44,6 +44,7 @@ fn limited(all: &[Rail]) -> Vec<Finding> {
         .map(|(numbers, rails)| {
             let (_, carries, line) = rails[0];
             let rails: Vec<&Rail> = rails.into_iter().map(|(rail, ..)| rail).collect();
+            let has_twins = rails.iter().all(|rail| has_twin(rail, all));
             let known = rails.iter().all(|rail| rail.pcie.as_ref().is_some_and(pcie::is_known));
             let verdict = if known {
                 "nothing is broken, PCIe is the limit"
@@ -54,11 +55,24 @@ fn limited(all: &[Rail]) -> Vec<Finding> {
             Finding::on_ports("pcie-limit", Severity::Info, rails, message)
                 .with("pcie_gb_per_s", rounded(carries))
                 .with("line_gb_per_s", rounded(line))
-                .advise(
-                    "expect no more than this; a slot with more lanes or a newer generation would carry more",
-                )
+                .advise(if has_twins {
+                    "expect no more than this of one function; the port's other function has a PCIe link of its own: use \
+                     both together"
+                } else {
+                    "expect no more than this; a slot with more lanes or a newer generation would carry more"
+                })
         })
         .collect()
+}
+
+/// Whether another function is a way to the same port (`shared-port`).
+fn has_twin(rail: &Rail, all: &[Rail]) -> bool {
+    let physical = |at: usize| all[at].may_carry() && all[at].is_vf != Some(true);
+    let Some(own) = all.iter().position(|other| std::ptr::eq(other, rail)).filter(|at| physical(*at)) else {
+        return false;
+    };
+    let port = ceilings::port_of(all, own);
+    (0..all.len()).any(|at| at != own && physical(at) && ceilings::port_of(all, at) == port)
 }
 
 /// `x16 at 16 GT/s`.

@@ -158,8 +158,8 @@ fn interrupted(topology: &Topology, thread: &Poller) -> Option<Finding> {
             return None;
         }
         let message = format!(
-            "{} polls on CPU {}, which interrupts of {} go to, among others; CPUs {quiet} of node {node} get none of its {}",
-            thread.title, thread.cpus, rail.device, rail.interrupts.as_ref()?.count,
+            "{} polls on CPU {}, where interrupts of {} are served; CPUs {quiet} of node {node} serve none of them",
+            thread.title, thread.cpus, rail.device,
         );
         Some(
             Finding::new("irq-on-poll-core", Severity::Warning, [&rail.device], message)
@@ -258,7 +258,7 @@ mod tests {
         assert!(
             found[0]
                 .message
-                .starts_with("worker 1 of mlx5_0 of our load polls on CPU 2, which interrupts of mlx5_0"),
+                .starts_with("worker 1 of mlx5_0 of our load polls on CPU 2, where interrupts of mlx5_0"),
             "{found:?}"
         );
         let described = Load { cpus: Some(cpus("2")), pid: Some(9), ..described(LoadOp::Read) };

@@ -8,10 +8,13 @@
 
 use super::wording::{list, ports};
 use super::{Finding, Limits, Rule, Severity};
-use crate::ceilings;
+use crate::ceilings::{self, Ceilings};
 use crate::timeline::Timeline;
 use probes::model::{Rail, Topology};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Payload of PCIe and of the wire are both known to about this.
+const MARGIN: f64 = 0.98;
 
 /// The rule of this file.
 pub(super) const RULE: Rule = Rule { codes: &["shared-port"], check };
@@ -54,10 +57,35 @@ fn finding(card: &str, rails: &[&Rail], all: &[Rail]) -> Finding {
         .with("system_image_guid", card)
         .with("functions", addresses)
         .with("line_raw_gb_per_s", line)
-        .advise(
-            "count the port once; let each CPU socket use the function of its own node, which spares the link \
-             between the sockets and adds no bandwidth on the wire",
-        )
+        .advise(advice(rails))
+}
+
+/// A function whose own PCIe link carries less than the wire needs the others to fill it.
+fn advice(rails: &[&Rail]) -> String {
+    let below = |rail: &&Rail| {
+        let ceilings = Ceilings::of(rail);
+        let carries = ceilings.pcie?;
+        (carries < ceilings.line.or(ceilings.line_raw)? * MARGIN).then_some(carries)
+    };
+    let nodes: BTreeSet<Option<u32>> = rails.iter().map(|rail| rail.numa_node).collect();
+    let each_its_own = nodes.len() > 1 && !nodes.contains(&None);
+    let least = rails.iter().filter_map(below).reduce(f64::min);
+    match (least, each_its_own) {
+        (Some(carries), true) => format!(
+            "count the port once; one function carries {carries:.1} GB/s at most, so the port is filled by all of them \
+             together: let each CPU socket use the function of its own node"
+        ),
+        (Some(carries), false) => format!(
+            "count the port once; one function carries {carries:.1} GB/s at most, so the port is filled by all of them \
+             together: use them all"
+        ),
+        (None, true) => {
+            "count the port once; let each CPU socket use the function of its own node, which spares the \
+                         link between the sockets and adds no bandwidth on the wire"
+                .to_owned()
+        }
+        (None, false) => "count the port once; one function is enough to fill it".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -92,6 +120,23 @@ mod tests {
             "mlx5_0 and mlx5_1 are one physical port seen through 2 functions (0000:1a:00.0 and 0000:3a:00.0), 50.0 \
              GB/s raw together and not each"
         );
+    }
+
+    #[test]
+    fn both_functions_are_asked_for_where_one_cannot_fill_the_port() {
+        let advice = |rails: [Rail; 2]| findings(rails.into())[0].advice.clone();
+        let near = || [at("mlx5_0", "0000:1a:00.0", "a"), at("mlx5_1", "0002:1a:00.0", "a")];
+        assert_eq!(advice(near()), "count the port once; one function is enough to fill it");
+        let mut apart = near();
+        apart[1].numa_node = Some(1);
+        assert!(advice(apart).contains("adds no bandwidth"));
+        let narrow = near().map(|mut rail| {
+            let path = rail.pcie.as_mut().unwrap();
+            (path.hops[0].current_width, path.hops[0].raw_gb_per_s) = (Some(4), Some(15.753_846));
+            rail
+        });
+        let said = advice(narrow);
+        assert!(said.contains("GB/s at most") && said.ends_with("together: use them all"), "{said}");
     }
 
     #[test]

@@ -4,13 +4,14 @@
 //! last minute that the load of now covers unchanged. While watching, intervals are gathered to a second
 //! each, since shorter ones swing by themselves; steps of a copied tree are taken as they are. Rails that
 //! hardly move (below 5 % of their ceiling), and software devices, which share the CPU with everything else,
-//! are left alone.
+//! are left alone, and so are intervals at one end of which the port was not ACTIVE
+//! or a leg without a link: `link-down`, `bond-leg-down` and `flap` tell of those.
 
 use super::means::latest_load;
 use super::wording::{called, list, rate, rounded};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings::Ceilings;
-use crate::timeline::{Interval, Quality, Sum, Timeline};
+use crate::timeline::{HostTimeline, Interval, Quality, Sum, Timeline};
 use probes::model::{Load, LoadOrigin, Rail, RailId, Topology};
 use serde_json::{Map, Value, json};
 
@@ -40,6 +41,12 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
         .rails_with_id()
         .filter(|(_, rail)| load.drives(&rail.device) && !rail.is_software())
         .filter_map(|(id, rail)| {
+            let down_ns = down_at(timeline.local(), id);
+            let touched = |interval: &Interval| {
+                down_ns.iter().any(|at| (interval.from_ns..=interval.to_ns).contains(at))
+            };
+            let steady: Vec<&Interval> =
+                steady.iter().copied().filter(|interval| !touched(interval)).collect();
             let moving = Ceilings::of(rail).lowest()? * limits.moving_share;
             let swing = Swing::of(id, (rail, called(rail, &topology.rails)), load, &steady, gather_ns)?;
             let swings = swing.sum.variation().is_some_and(|variation| variation > limits.variation);
@@ -60,6 +67,34 @@ fn steady<'a>(timeline: &'a Timeline, load: &Load) -> Vec<&'a Interval> {
     });
     let covered = with_load.skip_while(|(_, covered)| !covered).take_while(|(_, covered)| *covered);
     covered.map(|(interval, _)| interval).collect()
+}
+
+/// Times of the frames at which the port, as last read, was not ACTIVE, or the device gone, or a leg without a link that
+/// has one at other times: a leg that is down all the time is no reason to swing.
+fn down_at(local: &HostTimeline, id: RailId) -> Vec<u64> {
+    let (mut active, mut legs_up) = (true, None);
+    let (mut down_ns, mut leg_down_ns, mut ever_up) = (Vec::new(), Vec::new(), false);
+    for frame in local.frames() {
+        let Some(read) = frame.rails.get(id.0) else { continue };
+        if let Some(state) = &read.state {
+            active = state == "ACTIVE";
+        }
+        if !read.legs.is_empty() {
+            legs_up = Some(read.legs.iter().all(|leg| leg.link_up != Some(false)));
+        }
+        if !active || read.lost {
+            down_ns.push(frame.at_ns);
+        }
+        match legs_up {
+            Some(false) => leg_down_ns.push(frame.at_ns),
+            Some(true) => ever_up = true,
+            None => {}
+        }
+    }
+    if ever_up {
+        down_ns.append(&mut leg_down_ns);
+    }
+    down_ns
 }
 
 impl<'a> Swing<'a> {
@@ -137,9 +172,11 @@ fn finding(swings: &[Swing<'_>], limits: &Limits) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Traffic, described, found, named, rail, two_sockets};
+    use super::super::testing::{Traffic, described, found, found_in, named, rail, session, two_sockets};
     use super::RULE;
-    use probes::model::{LoadOp, Rail, Topology};
+    use crate::timeline::Timeline;
+    use probes::model::{Frame, LoadOp, Rail, RailFrame, Topology};
+    use std::sync::Arc;
 
     fn two() -> Topology {
         two_sockets(["mlx5_0", "mlx5_1"].map(rail).into())
@@ -171,6 +208,31 @@ mod tests {
         let idle = Traffic { load: None, ..rows(&[30.0, 2.0, 28.0, 1.0, 19.0]) };
         assert_eq!(named(&found(&RULE, &two(), &idle)), quiet);
         assert_eq!(named(&found(&RULE, &two(), &rows(&[0.03, 0.002, 0.028, 0.001]))), quiet);
+    }
+
+    #[test]
+    fn a_port_that_goes_down_does_not_swing() {
+        let topology = two_sockets(vec![rail("mlx5_0")]);
+        // a port that goes down, and one that is up all the time, with the same rates
+        let codes = |gone: &[u64]| {
+            let mut timeline = Timeline::new(Arc::new(session(topology.clone())));
+            for seq in 0..=9_u64 {
+                let moved = 40_000_000_000 * seq - 40_000_000_000 * seq.clamp(3, 6).saturating_sub(3);
+                let state = if gone.contains(&seq) { "DOWN" } else { "ACTIVE" };
+                let read =
+                    RailFrame { rx_bytes: Some(moved), state: Some(state.into()), ..RailFrame::default() };
+                timeline.push(Frame {
+                    seq,
+                    at_ns: seq * 1_000_000_000,
+                    rails: vec![read],
+                    load: Some(Arc::new(described(LoadOp::Read))),
+                    ..Frame::default()
+                });
+            }
+            named(&found_in(&RULE, &topology, &timeline))
+        };
+        assert_eq!(codes(&[]), ["unstable mlx5_0"]);
+        assert_eq!(codes(&[3, 4, 5, 6]), Vec::<String>::new());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::file::CountFile;
 use super::statistics::{Statistics, tells_of_trouble};
 use crate::model::{Gap, LegFrame};
 use crate::root::Root;
+use crate::survey::bonding;
 
 /// RDMA bytes of a leg, received and sent; see counters.rst of mlx5: `rx_vport_unicast_bytes` leaves RDMA
 /// out, these count it.
@@ -38,15 +39,15 @@ struct Lacp {
 }
 
 impl Lacp {
-    /// Whether the leg is in another aggregator than the active one, or not collecting and distributing (bits
-    /// 16 and 32; IEEE 802.1AX, 6.4.2.3).
+    /// Whether LACP keeps a leg out that the driver calls active, as the survey has it.
     fn is_out(&mut self, root: &Root) -> bool {
-        const READY: u64 = 16 | 32;
-        let elsewhere = match (self.aggregator.number(root), self.active_aggregator.number(root)) {
-            (Some(own), Some(active)) => own != active,
-            _ => false,
+        let elsewhere = self.aggregator.number(root).zip(self.active_aggregator.number(root));
+        let lacp = bonding::Lacp {
+            elsewhere: elsewhere.map(|(own, active)| own != active),
+            port_state: self.port_state.number(root).and_then(|bits| u32::try_from(bits).ok()),
+            opened: true,
         };
-        elsewhere || self.port_state.number(root).is_some_and(|bits| bits & READY != READY)
+        lacp.lets_carry() == Some(false)
     }
 }
 

@@ -228,6 +228,11 @@ fn a_leg_that_lacp_keeps_out_does_not_carry_though_it_is_called_active() {
         Some(false)
     );
     assert_eq!(
+        active(&[state, ("ad_actor_oper_port_state", "77\n"), ("ad_aggregator_id", "2\n")]),
+        Some(true),
+        "a switch without LACP"
+    );
+    assert_eq!(
         active(&[state, ("ad_actor_oper_port_state", "61\n"), ("ad_aggregator_id", "1\n")]),
         Some(false)
     );

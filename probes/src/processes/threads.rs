@@ -36,7 +36,7 @@ pub(super) struct Threads {
     pub(super) resident_bytes: Option<u64>,
 }
 
-/// Reads all threads of a process.
+/// Reads all threads of a process; its own words alone where a copied tree has no list of them.
 ///
 /// # Errors
 ///
@@ -44,7 +44,7 @@ pub(super) struct Threads {
 pub(super) fn read(root: &Root, pid: u32) -> Result<Threads, String> {
     let folder = format!("proc/{pid}/task");
     let status = root.text(format!("proc/{pid}/status")).map_err(|error| error.to_string())?;
-    let names = root.names(&folder).map_err(|error| error.to_string())?;
+    let Ok(names) = root.names(&folder) else { return Ok(main_thread(root, pid, &status)) };
     let mut threads = Threads { resident_bytes: kilobytes(&status, "VmRSS"), ..Threads::default() };
     let mut ran: Vec<(u64, u32)> = Vec::new();
     let mut kinds: BTreeMap<String, Kind> = BTreeMap::new();
@@ -73,6 +73,19 @@ pub(super) fn read(root: &Root, pid: u32) -> Result<Threads, String> {
         threads.bound = bound(root, &folder, kinds.into_values().collect());
     }
     Ok(threads)
+}
+
+/// What a process says of itself, which is what its main thread does (`/proc/PID/status` and `stat`).
+fn main_thread(root: &Root, pid: u32, status: &str) -> Threads {
+    let stat = root.text(format!("proc/{pid}/stat")).ok().as_deref().and_then(stat);
+    Threads {
+        cpus_allowed: list(status, "Cpus_allowed_list"),
+        mems_allowed: list(status, "Mems_allowed_list"),
+        last_cpus: stat.iter().map(|stat| stat.last_cpu).collect(),
+        started: stat.map(|stat| stat.started),
+        resident_bytes: kilobytes(status, "VmRSS"),
+        ..Threads::default()
+    }
 }
 
 /// Threads that may run on the same CPUs.
@@ -176,6 +189,22 @@ mod tests {
     fn a_name_with_spaces_and_parentheses_shifts_no_field() {
         let stat = stat(&stat_line("a) b (c", 40, 9)).unwrap();
         assert_eq!((stat.busy_ticks, stat.started, stat.last_cpu), (41, 555, 9));
+    }
+
+    #[test]
+    fn a_copied_process_without_its_threads_is_taken_by_its_own_word() {
+        let mut root = Root::at("/nowhere");
+        let status = "Name:\tx\nVmRSS:\t2048 kB\nCpus_allowed_list:\t0-3\nMems_allowed_list:\t0-1\n";
+        root.lay_over("proc/7/status", Some(status));
+        root.lay_over("proc/7/stat", Some(&stat_line("x", 1, 3)));
+        let threads = read(&root, 7).unwrap();
+        assert_eq!(threads.cpus_allowed.unwrap().to_string(), "0-3");
+        assert_eq!(threads.mems_allowed.unwrap().to_string(), "0-1");
+        assert_eq!(
+            (threads.last_cpus, threads.started, threads.resident_bytes),
+            (vec![3], Some(555), Some(2 << 20))
+        );
+        assert!(read(&root, 8).is_err());
     }
 
     #[test]

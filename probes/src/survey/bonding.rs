@@ -8,6 +8,12 @@ use crate::root::Root;
 /// LACP port state bits (IEEE 802.1AX): collecting and distributing.
 const COLLECTING_DISTRIBUTING: u32 = 16 | 32;
 
+/// LACP port state bit: what is known of the switch is made up, since nothing came from it (IEEE 802.1AX, 6.4.2.3).
+const DEFAULTED: u32 = 64;
+
+/// LACP port state bit: the leg is in the aggregator it belongs to.
+const IN_SYNC: u32 = 8;
+
 /// The bond behind a netdev; `None` when that netdev is no bond.
 ///
 /// Cheap enough for every second: a handful of small files a leg, none of which asks the hardware.
@@ -101,20 +107,42 @@ impl DriverView {
                 (None, Some("active")) => Some(true),
                 (None, _) => None,
             },
-            "802.3ad" => self.lacp_lets_carry(leg).or_else(|| state.map(|state| state == "active")),
+            "802.3ad" => {
+                let elsewhere =
+                    leg.aggregator_id.zip(self.active_aggregator).map(|(own, active)| own != active);
+                let opened = state == Some("active");
+                let lacp = Lacp { elsewhere, port_state: leg.actor_port_state, opened };
+                lacp.lets_carry().or_else(|| state.map(|_| opened))
+            }
             mode if mode.starts_with("balance-") || mode == "broadcast" => leg.link_up,
             _ => None,
         }
     }
+}
 
-    fn lacp_lets_carry(&self, leg: &Leg) -> Option<bool> {
-        let elsewhere = match (leg.aggregator_id, self.active_aggregator) {
-            (Some(own), Some(active)) => Some(own != active),
-            _ => None,
-        };
-        let ready =
-            leg.actor_port_state.map(|bits| bits & COLLECTING_DISTRIBUTING == COLLECTING_DISTRIBUTING);
-        match (elsewhere, ready) {
+/// What decides in 802.3ad whether a leg carries; each `None` where it is not readable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lacp {
+    /// Whether the leg is in another aggregator than the active one.
+    pub(crate) elsewhere: Option<bool>,
+    /// Port state bits of this end.
+    pub(crate) port_state: Option<u32>,
+    /// Whether the driver calls the leg active (`bonding_slave/state`).
+    pub(crate) opened: bool,
+}
+
+impl Lacp {
+    /// Whether the leg carries; `None` where nothing decides it.
+    ///
+    /// A leg whose switch was never heard collects and distributes nothing by its bits, and the driver opens those of the
+    /// active aggregator all the same (`ad_agg_selection_logic` in `drivers/net/bonding/bond_3ad.c`): its word counts there.
+    pub(crate) fn lets_carry(self) -> Option<bool> {
+        let alone = |bits: u32| bits & (DEFAULTED | IN_SYNC) == DEFAULTED | IN_SYNC;
+        if self.opened && self.elsewhere == Some(false) && self.port_state.is_some_and(alone) {
+            return Some(true);
+        }
+        let ready = self.port_state.map(|bits| bits & COLLECTING_DISTRIBUTING == COLLECTING_DISTRIBUTING);
+        match (self.elsewhere, ready) {
             (Some(true), _) | (_, Some(false)) => Some(false),
             (_, Some(true)) => Some(true),
             (Some(false) | None, None) => None,
@@ -199,6 +227,21 @@ mod tests {
         }
         assert_eq!(active(&tree), [Some(false), Some(true)]);
         tree.file("sys/class/net/eth1/bonding_slave/ad_actor_oper_port_state", "7\n");
+        assert_eq!(active(&tree), [Some(false), Some(false)]);
+    }
+
+    #[test]
+    fn without_lacp_at_the_switch_the_driver_opens_the_leg_of_the_active_aggregator() {
+        let tree = bond("802.3ad 4\n");
+        tree.file("sys/class/net/bond0/bonding/ad_aggregator", "1\n");
+        for (leg, aggregator, state) in [("eth0", "1\n", "77\n"), ("eth1", "2\n", "69\n")] {
+            tree.files(
+                &format!("sys/class/net/{leg}/bonding_slave"),
+                &[("ad_aggregator_id", aggregator), ("ad_actor_oper_port_state", state)],
+            );
+        }
+        assert_eq!(active(&tree), [Some(true), Some(false)]);
+        tree.file("sys/class/net/eth0/bonding_slave/state", "backup\n");
         assert_eq!(active(&tree), [Some(false), Some(false)]);
     }
 

@@ -51,7 +51,9 @@ impl Function {
     /// On the host the kernel links it to its physical function. In a guest it does not, and only the
     /// device id tells, where the vendor has ids of its own for virtual functions.
     pub fn is_vf(&self, root: &Root) -> bool {
-        if root.exists(self.folder.join("physfn")) {
+        // a copied tree may have the link without what it leads to
+        let physical = self.folder.join("physfn");
+        if root.exists(&physical) || root.link_name(&physical).is_ok() {
             return true;
         }
         let id = |file: &str| root.text(self.folder.join(file)).unwrap_or_default();

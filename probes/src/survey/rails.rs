@@ -239,6 +239,16 @@ mod tests {
     }
 
     #[test]
+    fn a_copied_virtual_function_is_known_by_its_link_to_what_was_not_copied() {
+        let tree = Tree::with_nic();
+        assert_eq!(survey(&tree).rails[0].is_vf, Some(false));
+        let elsewhere = "sys/devices/pci0000:40/0000:40:02.0";
+        tree.link("sys/bus/pci/devices/0000:41:00.0/physfn", elsewhere);
+        std::fs::remove_dir(tree.root().base().join(elsewhere)).unwrap();
+        assert_eq!(survey(&tree).rails[0].is_vf, Some(true));
+    }
+
+    #[test]
     fn an_infiniband_port_without_a_subnet_manager_has_no_lid() {
         let tree = Tree::with_nic();
         tree.files(

@@ -61,12 +61,34 @@ pub(super) fn leg_out(bonded: &Bonded) -> Option<Finding> {
             .with("legs_in", inside)
             .with("active_aggregator_id", bond.active_aggregator_id)
             .with("legs", states)
-            .advise(format!(
-                "put the switch ports of all legs into one LACP port-channel, with the same LACP rate at both \
-                 ends; look with `cat /proc/net/bonding/{}`, and at {} on the switch",
-                bond.netdev, first.netdev
-            )),
+            .advise(advice(first, bond)),
     )
+}
+
+/// What to do about a leg that is out.
+fn advice(leg: &Leg, bond: &Bond) -> String {
+    let Leg { netdev, .. } = leg;
+    let look = format!("look with `cat /proc/net/bonding/{}`, and at {netdev} on the switch", bond.netdev);
+    if let Some((own, others)) = other_speed(leg, bond) {
+        return format!(
+            "LACP joins legs of one speed: see why {netdev} runs at {own} Gb/s and not at {others} (cable, transceiver, \
+             the switch port's setting), with `ethtool {netdev}`; {look}"
+        );
+    }
+    format!(
+        "put the switch ports of all legs into one LACP port-channel, with the same LACP rate at both ends; {look}"
+    )
+}
+
+/// The speed of a leg, and that of the legs that carry, Gb/s, where they differ: the speed is a part of the key that legs of
+/// one aggregator have in common (`__get_link_speed` in `drivers/net/bonding/bond_3ad.c`).
+fn other_speed(leg: &Leg, bond: &Bond) -> Option<(f64, f64)> {
+    let own = leg.speed_gbit_per_s?;
+    let mut carrying =
+        bond.legs.iter().filter(|leg| leg.active == Some(true)).filter_map(|leg| leg.speed_gbit_per_s);
+    let others = carrying.next()?;
+    (own.total_cmp(&others).is_ne() && carrying.all(|speed| speed.total_cmp(&others).is_eq()))
+        .then_some((own, others))
 }
 
 /// LACP port state bits: the other end may join links, and what is known of the other end is made up, for want of its
@@ -90,9 +112,12 @@ fn why_out(leg: &Leg, bond: &Bond) -> String {
     {
         why.push(format!("aggregator {own}, the active one is {active}"));
     }
-    for (whose, state) in
-        [("LACP state", leg.actor_port_state), ("the switch's LACP state", leg.partner_port_state)]
-    {
+    if let Some((own, others)) = other_speed(leg, bond) {
+        why.push(format!("{own} Gb/s, the legs that carry {others}"));
+    }
+    let unheard = leg.actor_port_state.is_some_and(|state| state & DEFAULTED != 0);
+    let partner = leg.partner_port_state.filter(|_| !unheard);
+    for (whose, state) in [("LACP state", leg.actor_port_state), ("the switch's LACP state", partner)] {
         let Some(state) = state else { continue };
         let missing: Vec<&str> =
             NEEDED.iter().filter(|(bit, _)| state & bit == 0).map(|(_, name)| *name).collect();
@@ -104,6 +129,9 @@ fn why_out(leg: &Leg, bond: &Bond) -> String {
             };
             why.push(format!("{whose} {state}: not {words}"));
         }
+    }
+    if unheard {
+        why.push("no LACP came from the switch".to_owned());
     }
     if why.is_empty() { String::new() } else { format!(" ({})", why.join("; ")) }
 }
@@ -134,6 +162,37 @@ mod tests {
              distributing)"
         );
         assert_eq!(found[0].evidence["legs"]["eth0"]["actor_port_state"], 7);
+    }
+
+    #[test]
+    fn a_leg_of_another_speed_and_a_switch_without_lacp_are_told() {
+        let out = |change: fn(&mut probes::model::Leg)| {
+            let found = findings(vec![bond_with(|bond| {
+                bond.active_aggregator_id = Some(1);
+                bond.legs[0].aggregator_id = Some(1);
+                (bond.legs[1].aggregator_id, bond.legs[1].active) = (Some(2), Some(false));
+                change(&mut bond.legs[1]);
+            })]);
+            assert_eq!(named(&found), ["lacp-leg-out mlx5_bond_1"]);
+            (found[0].message.clone(), found[0].advice.clone())
+        };
+        let (message, advice) = out(|leg| leg.speed_gbit_per_s = Some(100.0));
+        assert!(
+            message.ends_with("eth1 (aggregator 2, the active one is 1; 100 Gb/s, the legs that carry 200)"),
+            "{message}"
+        );
+        assert!(
+            advice.starts_with("LACP joins legs of one speed: see why eth1 runs at 100 Gb/s and not at 200"),
+            "{advice}"
+        );
+        let (message, advice) =
+            out(|leg| (leg.actor_port_state, leg.partner_port_state) = (Some(69), Some(1)));
+        let switch = "LACP state 69: not in sync, collecting or distributing; no LACP came from the switch)";
+        assert!(message.ends_with(switch), "{message}");
+        assert!(
+            advice.starts_with("put the switch ports of all legs into one LACP port-channel"),
+            "{advice}"
+        );
     }
 
     #[test]

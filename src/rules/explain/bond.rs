@@ -35,7 +35,8 @@ pub(super) const CODES: &[Explanation] = &[
         fires: "In 802.3ad: the leg is in another aggregator than the active one, or its port state, or its partner's, lacks \
                 in sync (8), collecting (16) or distributing (32). Of a partner's state only where its packets were heard.",
         silent: "Where `/proc/net/bonding` is not readable.",
-        mend: "Put both switch ports into one LACP group (over two switches: one MLAG), with the same rate and key; look with \
+        mend: "Put both switch ports into one LACP group (over two switches: one MLAG), with the same rate and key; legs of two speeds are \
+               never joined; look with \
                `cat /proc/net/bonding/BOND`.",
         source: "IEEE 802.1AX, 6.4.2.3 (port state); Documentation/networking/bonding.rst",
     },

@@ -75,7 +75,8 @@ pub(super) const CODES: &[Explanation] = &[
         means: "Two functions in two slots show one and the same physical port, so their rates share one wire.",
         fires: "One image GUID and one function number in two slots (Socket Direct, multi-host cards).",
         silent: "For virtual functions, which share by design.",
-        mend: "Count the wire once; give each socket its own function.",
+        mend: "Count the wire once; give each socket its own function. Where the PCIe link of one function carries less than \
+               the wire, it takes all of them to fill it.",
         source: "Documentation/ABI/stable/sysfs-class-infiniband, sys_image_guid",
     },
     Explanation {

@@ -33,7 +33,7 @@ pub(super) const CODES: &[Explanation] = &[
         means: "Under one steady load the rate swings.",
         fires: "Standard deviation / mean is above {variation} over at least 4 good intervals (gathered to a second each while \
                 watching) of one unchanged load.",
-        silent: "For software devices and rails below {moving-share} of their ceiling.",
+        silent: "For software devices, rails below {moving-share} of their ceiling, and intervals in which the link went away.",
         mend: "Look for what comes and goes with it: pauses, congestion, other traffic, CPU frequency.",
         source: "arithmetic",
     },

@@ -138,3 +138,15 @@ fn growth_is_told_with_its_rate_and_whether_it_is_over() {
         "{found:?}"
     );
 }
+
+#[test]
+fn nobody_is_sent_to_the_switches_of_a_provider() {
+    let rail =
+        Rail { counters: vec!["hw/retrans_timeout_events".into()], netdev: None, ..rail("rdmap16s27") };
+    let rail = Rail { driver: Some("efa".into()), ..rail };
+    let topology = two_sockets(vec![rail]);
+    let found = found_in(&RULE, &topology, &counted(&topology, &[vec![7], vec![90], vec![190]]));
+    assert_eq!(named(&found), ["retransmit rdmap16s27"]);
+    assert!(found[0].advice.contains("`rdma statistic show link rdmap16s27/1`"), "{}", found[0].advice);
+    assert!(!found[0].advice.contains("switch ports"), "{}", found[0].advice);
+}

@@ -28,13 +28,12 @@ fn check(topology: &Topology, timeline: &Timeline, limits: &Limits) -> Vec<Findi
         .collect();
     let all = &topology.rails;
     let lost = (read_below_write::RULE.check)(topology, timeline, limits);
-    let lost: Vec<&str> = lost.iter().flat_map(|finding| &finding.devices).map(String::as_str).collect();
     small(&active, all, &lost).into_iter().chain(differing(&active, all)).collect()
 }
 
 /// Rails whose path MTU is below what their port can do, one finding a pair of path and netdev MTU.
-/// `lost`: devices on which READ was seen to lose much by it.
-fn small(active: &[&Rail], all: &[Rail], lost: &[&str]) -> Vec<Finding> {
+/// `lost`: what says that READ loses much by it.
+fn small(active: &[&Rail], all: &[Rail], lost: &[Finding]) -> Vec<Finding> {
     let mut alike: BTreeMap<(bool, u32, Option<u32>), Vec<&Rail>> = BTreeMap::new();
     for rail in active {
         let (Some(mtu), Some(max)) = (rail.path_mtu, rail.max_path_mtu) else { continue };
@@ -48,7 +47,7 @@ fn small(active: &[&Rail], all: &[Rail], lost: &[&str]) -> Vec<Finding> {
     alike
         .into_iter()
         .map(|(key, rails)| {
-            let much = rails.iter().any(|rail| lost.contains(&rail.device.as_str()));
+            let much = rails.iter().any(|rail| lost.iter().any(|finding| finding.is_about(rail)));
             let gain = if much {
                 "WRITE gains little by it, READ much"
             } else {

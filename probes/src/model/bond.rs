@@ -62,6 +62,15 @@ impl Bond {
 }
 
 impl Lag {
+    /// Number of the port that sends everything; `None` where several do, or where it is not told.
+    #[must_use]
+    pub fn only_port(&self) -> Option<u32> {
+        let sender = |entry: &String| entry.rsplit(':').next()?.parse().ok();
+        let senders: Vec<u32> = self.mapping.iter().map(sender).collect::<Option<_>>()?;
+        let first = *senders.first()?;
+        senders.iter().all(|sender| *sender == first).then_some(first)
+    }
+
     /// Ports whose queue pairs another one carries.
     #[must_use]
     pub fn idle_ports(&self) -> Vec<&str> {

@@ -4,24 +4,31 @@ use super::Bonded;
 use crate::rules::spread;
 use crate::rules::wording::{list, rounded};
 use crate::rules::{Finding, Severity};
-use probes::model::Load;
+use probes::model::{Bond, Load};
 use std::collections::BTreeMap;
 
 /// How mlx5 chooses the leg that a queue pair sends on; one finding for all bonds that do it alike.
 pub(super) fn of_all(bonds: &[Bonded], load: Option<&Load>) -> Vec<Finding> {
-    let mut modes: BTreeMap<&str, Vec<&Bonded>> = BTreeMap::new();
+    let mut modes: BTreeMap<(&str, Option<&str>), Vec<&Bonded>> = BTreeMap::new();
     for bonded in bonds {
         let carrying = bonded.bond.legs.iter().filter(|leg| leg.active == Some(true)).count();
         if let Some(mode) =
             bonded.bond.lag_port_select.as_deref().filter(|_| carrying >= 2 && bonded.carries_rdma())
         {
-            modes.entry(mode).or_default().push(bonded);
+            modes.entry((mode, only_leg(&bonded.bond))).or_default().push(bonded);
         }
     }
-    modes.into_iter().filter_map(|(mode, bonds)| of_mode(mode, &bonds, load)).collect()
+    modes.into_iter().filter_map(|(key, bonds)| of_mode(key, &bonds, load)).collect()
 }
 
-fn of_mode(mode: &str, bonds: &[&Bonded], load: Option<&Load>) -> Option<Finding> {
+/// The leg that the card sends everything over, as after a failure of the others.
+fn only_leg(bond: &Bond) -> Option<&str> {
+    let port = bond.lag.as_ref()?.only_port()?;
+    let at = (0..bond.legs.len()).find(|at| bond.port_of_leg(*at) == port)?;
+    Some(bond.legs[at].netdev.as_str())
+}
+
+fn of_mode((mode, only): (&str, Option<&str>), bonds: &[&Bonded], load: Option<&Load>) -> Option<Finding> {
     let leg = bonds.iter().filter_map(|bonded| bonded.leg_gb_per_s()).reduce(f64::max);
     let most = leg.map_or(String::new(), |gb| format!(", {gb:.1} GB/s raw"));
     let (how, advice) = match mode {
@@ -41,23 +48,34 @@ fn of_mode(mode: &str, bonds: &[&Bonded], load: Option<&Load>) -> Option<Finding
         let pairs = bonded.rails.first().and_then(|rail| spread::queue_pairs(load, rail, &[]));
         pairs.is_some_and(|pairs| spread::is_enough(&bonded.bond, pairs))
     };
-    let advice = if bonds.iter().all(has_enough) {
-        "nothing to mend: the load has queue pairs enough for all legs"
-    } else {
-        advice
+    let (now, advice) = match only {
+        Some(leg) => (
+            format!(
+                "; now the card sends everything over {leg}, as after a failure, though the bond lets the others carry too"
+            ),
+            "`dmesg -T | grep 'lag map'` tells when the legs were mapped so; the driver maps them anew when a leg's link \
+             goes and comes back",
+        ),
+        None if bonds.iter().all(has_enough) => {
+            (String::new(), "nothing to mend: the load has queue pairs enough for all legs")
+        }
+        None => (String::new(), advice),
     };
     let message = format!(
-        "{}: LAG mode {mode}: {how}; what one queue pair sends stays on one leg{most}",
+        "{}: LAG mode {mode}: {how}; what one queue pair sends stays on one leg{most}{now}",
         list(bonds.iter().flat_map(|bonded| &bonded.called)),
     );
     let netdevs: Vec<&str> = bonds.iter().map(|bonded| bonded.bond.netdev.as_str()).collect();
-    Some(
+    let finding =
         Finding::on_ports("lag-mode", Severity::Info, bonds.iter().flat_map(|bonded| &bonded.rails), message)
             .with("bonds", netdevs)
             .with("lag_port_select", mode)
             .with("leg_gb_per_s", leg.map(rounded))
-            .advise(advice),
-    )
+            .advise(advice);
+    Some(match only {
+        Some(leg) => finding.with("only_leg", leg),
+        None => finding,
+    })
 }
 
 #[cfg(test)]
@@ -86,6 +104,27 @@ mod tests {
         single.bond.as_mut().unwrap().legs[1].active = Some(false);
         single.bond.as_mut().unwrap().mode = Some("balance-xor".into());
         assert_eq!(named(&findings(vec![single])), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_card_that_sends_everything_over_one_leg_is_told() {
+        use probes::model::Lag;
+        let mapped = |mode: &str, mapping: &[&str]| {
+            let found = findings(vec![bond_with(|bond| {
+                bond.lag_port_select = Some(mode.into());
+                let mapping = mapping.iter().map(|&entry| entry.to_owned()).collect();
+                bond.lag = Some(Lag { mapping, ..Lag::default() });
+            })]);
+            (
+                found[0].evidence.get("only_leg").cloned().unwrap_or_default(),
+                found[0].message.contains("everything over eth1,"),
+            )
+        };
+        assert_eq!(mapped("queue_affinity", &["1:2", "2:2"]), ("eth1".into(), true));
+        assert_eq!(mapped("hash", &["2"]), ("eth1".into(), true));
+        assert_eq!(mapped("queue_affinity", &["1:1", "2:2"]), (serde_json::Value::Null, false));
+        assert_eq!(mapped("hash", &["1", "2"]), (serde_json::Value::Null, false));
+        assert_eq!(mapped("hash", &[]), (serde_json::Value::Null, false));
     }
 
     #[test]

@@ -66,6 +66,8 @@ pub struct Seen {
     pub lines: usize,
     /// Which columns of the rails there were.
     pub columns: [bool; Column::ALL.len()],
+    /// How many lines the selected finding can be scrolled by; 0 where all of it has room.
+    pub finding: usize,
     /// How many lines the help can be scrolled to; 0 while it is closed.
     pub help: usize,
 }
@@ -79,10 +81,10 @@ fn parts_of(app: &App, area: Rect, frame: &mut Frame) -> Seen {
     let Parts { head, tabs, body, length, foot } = parts(app, area);
     header::draw(app, head, frame);
     tabs::draw(app, tabs, frame);
-    let mut columns = Default::default();
+    let (mut columns, mut finding) = Default::default();
     let lines = match app.view() {
         View::Home => {
-            columns = home::draw(app, body, frame);
+            (columns, finding) = home::draw(app, body, frame);
             0
         }
         View::Topology => topology::draw(app, body, frame),
@@ -97,7 +99,7 @@ fn parts_of(app: &App, area: Rect, frame: &mut Frame) -> Seen {
         picker::draw(app, at, columns, area, frame);
     }
     let help = app.popups().help().map_or(0, |line| help::draw(app, line, area, frame));
-    Seen { lines, columns, help }
+    Seen { lines, columns, finding, help }
 }
 
 /// The position on the screen of the first rail of this device.
@@ -152,6 +154,8 @@ fn parts(app: &App, area: Rect) -> Parts {
     Parts { head, tabs, body, length, foot }
 }
 
+#[cfg(test)]
+mod in_sight;
 #[cfg(test)]
 mod mouse;
 #[cfg(test)]

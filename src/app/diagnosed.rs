@@ -10,13 +10,6 @@ impl App {
         self.diagnosed.as_ref()
     }
 
-    /// Whether there is a diagnosis in this session, or can be one.
-    #[must_use]
-    pub fn may_have_diagnosis(&self) -> bool {
-        let is_shown = self.view == View::Experiments || self.how.mode == Mode::Diagnosis;
-        is_shown || self.how.anew.is_some() || !self.outline.experiments().is_empty()
-    }
-
     /// Computes the table of what is shown, for its view.
     pub(super) fn look_at_diagnosis(&mut self) {
         if !matches!(self.view, View::Experiments | View::Load) {

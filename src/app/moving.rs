@@ -48,7 +48,10 @@ impl App {
         let rails = self.listed_rails();
         let is_sideways = matches!(action, Action::Rails | Action::Findings);
         match self.view {
-            View::Home => self.selection.act(action, rails, self.told_findings().len()),
+            View::Home => {
+                let findings = self.told_findings().len();
+                self.selection.act(action, rails, findings, self.seen.finding);
+            }
             View::Topology => self.selection.act_on_rails(action, rails),
             View::Rail if is_sideways => {
                 let step = if action == Action::Rails { Action::Up } else { Action::Down };

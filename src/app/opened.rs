@@ -2,9 +2,9 @@
 
 use super::selection::moved;
 use super::{Action, App, Command, Focus, View};
-use crate::rules::Finding;
+use crate::rules::{Finding, Severity};
 use crate::view as screen;
-use probes::model::RailId;
+use probes::model::{Rail, RailId};
 
 /// What the rail in sight was opened from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,6 +16,48 @@ pub(super) struct Opened {
 }
 
 impl App {
+    /// Goes to a view by its own key; to that of one rail with the rail that is selected here.
+    pub(super) fn go_with_selection(&mut self, view: View) {
+        let from = self.view;
+        if view == View::Rail && from != View::Rail {
+            let of_row = if from == View::Placement { screen::device_beside(self) } else { None };
+            let of_finding = match self.selection.focus {
+                // the one of them that keys have gone to already stays
+                Focus::Findings if from == View::Home => {
+                    let is_selected = |id: &&RailId| self.position_of(**id) == self.selection.rail;
+                    let named = self.named_by_finding().map(|(_, named)| named).unwrap_or_default();
+                    named.iter().find(is_selected).or(named.first()).copied()
+                }
+                _ => None,
+            };
+            let rails = &self.shown().topology().rails;
+            let at = of_row.and_then(|device| rails.iter().position(|rail| rail.device == device));
+            match at.map(RailId).or(of_finding) {
+                Some(id) => self.select_rail(id),
+                None => self.select_worst(),
+            }
+            self.lines[View::Rail.place()] = 0;
+        }
+        self.go(view);
+    }
+
+    /// Before a key chose a rail, that is the one of the worst finding, which the screen tells in full.
+    fn select_worst(&mut self) {
+        if self.selection.rail.is_some() {
+            return;
+        }
+        let told = self.told_findings();
+        let worst = told.iter().filter(|told| told.first.severity > Severity::Info);
+        let rails = &self.shown().topology().rails;
+        let of_finding = |finding: &Finding| {
+            let is_named = |rail: &Rail| finding.devices.contains(&rail.device) && finding.is_about(rail);
+            rails.iter().position(is_named)
+        };
+        let ids = worst.flat_map(|told| told.findings().filter_map(of_finding)).map(RailId);
+        let position = ids.filter_map(|id| self.position_of(id)).next();
+        self.selection.rail = position;
+    }
+
     /// Goes to the rail that is selected, or to those that the selected finding names.
     pub(super) fn open(&mut self) -> Command {
         let from = self.view;
@@ -37,7 +79,7 @@ impl App {
                 };
                 self.select_rail(RailId(at));
             }
-            _ => {}
+            _ => self.select_worst(),
         }
         self.go(View::Rail);
         self.lines[View::Rail.place()] = 0;

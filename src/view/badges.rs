@@ -19,6 +19,9 @@ pub struct Badge {
     pub severity: Severity,
 }
 
+/// The sign of what is found about the card's own link.
+pub const OF_LINK: (&str, &str) = ("↓", "P");
+
 /// Signs and words of codes; `*` at the end stands for any rest. Warnings of other codes show their code.
 const OF_CODES: &[(&str, (&str, &str), &str)] = &[
     ("cross-numa", ("⇄", "N"), "cross-NUMA"),
@@ -26,8 +29,8 @@ const OF_CODES: &[(&str, (&str, &str), &str)] = &[
     ("half-rate", ("½", "L"), "half rate"),
     ("bond-leg-down", ("½", "L"), "leg down"),
     ("lacp-leg-out", ("½", "L"), "leg out"),
-    ("pcie-capped-by-slot", ("↓", "P"), "slot"),
-    ("pcie-*", ("↓", "P"), "PCIe"),
+    ("pcie-capped-by-slot", OF_LINK, "slot"),
+    ("pcie-*", OF_LINK, "PCIe"),
     ("shared-pcie", ("◆", "*"), "shared PCIe"),
     ("fw-differs", ("≠", "F"), "firmware"),
     ("rail-imbalance", ("▼", "S"), "slow"),

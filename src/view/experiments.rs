@@ -65,7 +65,12 @@ fn none(app: &App, cells: u16) -> Vec<ratatui::text::Line<'static>> {
             "on the peer `railscope serve`; here `railscope diagnose PEER --screen`, which --record keeps",
             theme.plain(),
         );
-        page.row("try", "`railscope demo`, and there the key of a diagnosis", theme.plain());
+        let key = app.keys().first(Action::Diagnose);
+        page.row(
+            "try",
+            &format!("`railscope demo`, and there {key}, as on the screen of `railscope load PEER`"),
+            theme.plain(),
+        );
     }
     page.into_lines()
 }

@@ -6,7 +6,7 @@ use probes::model::{LoadOp, RailId, Topology};
 /// Digits that change ten times a second cannot be read: rates on the screen are means of this time.
 const MEAN_NS: u64 = 1_000_000_000;
 /// A counter that was not read for this long, nor for three of its intervals, has no rate any more.
-const STALE_NS: u64 = 5_000_000_000;
+pub const STALE_NS: u64 = 5_000_000_000;
 
 /// What a figure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,15 @@
 //! The findings, worst first, each with what to do.
 
 use super::Theme;
+use super::hints::{shortest, together};
 use super::segments::{Segment, paint};
-use crate::app::{App, Focus};
+use crate::app::{Action, App, Focus};
 use crate::report::alike::Told;
 use crate::rules::{Finding, Severity};
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::Widget;
+use std::ops::Range;
 use widgets::{FindingItem, FindingList};
 
 /// Fewest lines that say something: a title and three.
@@ -43,6 +45,7 @@ fn list<'a>(app: &App, items: &'a [FindingItem]) -> FindingList<'a> {
     FindingList {
         items,
         selected: in_full(app),
+        from: if app.selection().focus == Focus::Findings { app.selection().finding_from } else { 0 },
         focused: app.selection().focus == Focus::Findings,
         empty: nothing(app),
         advice: theme.plain(),
@@ -62,8 +65,8 @@ pub fn at(app: &App, area: Rect, cell: Position) -> Option<usize> {
     list(app, &items(app)).at(body.width, body.height, cell.y.checked_sub(body.y)?)
 }
 
-/// Draws them.
-pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
+/// Draws them; tells by how many lines the one that is told in full can be scrolled.
+pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
     let theme = app.theme();
     let listed = app.listed_findings();
     let items = items(app);
@@ -71,10 +74,9 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
     let title = Rect { height: area.height.min(1), ..area };
     let body = body(area);
     let shown = list.shown(body.width, body.height);
+    let overflow = list.overflow(body.width, body.height);
     let mut right = Vec::new();
-    if !shown.is_empty() && shown.len() < items.len() {
-        let text =
-            format!("{}-{} of {} {}", shown.start + 1, shown.end, items.len(), theme.pick("↕", "(l, j/k)"));
+    if let Some(text) = part_in_sight(app, &shown, items.len(), overflow) {
         right.push(Segment::new(text, theme.strong(), 0));
     }
     let gaps = app.shown().topology().gaps.len();
@@ -88,6 +90,25 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
     }
     paint(left, right, title, frame.buffer_mut(), theme.symbols);
     (&list).render(body, frame.buffer_mut());
+    overflow
+}
+
+/// Which findings are in sight of so many, where there are more, or more of one; and the keys that go to the others.
+fn part_in_sight(app: &App, shown: &Range<usize>, all: usize, overflow: usize) -> Option<String> {
+    if shown.is_empty() || (shown.len() == all && overflow == 0) {
+        return None;
+    }
+    let (theme, keys) = (app.theme(), app.keys());
+    let part = match (shown.start + 1, shown.end) {
+        (first, last) if first == last => format!("{first} of {all}"),
+        (first, last) => format!("{first}-{last} of {all}"),
+    };
+    let to_them = match app.selection().focus {
+        Focus::Findings => String::new(),
+        Focus::Rails => shortest(keys, Action::Findings) + " ",
+    };
+    let moves = together(keys, &[Action::Down, Action::Up]);
+    Some(format!("{part}{} {to_them}{moves}", theme.pick(" ↕", ", more:")))
 }
 
 /// What to do about the finding that is shown in full.

@@ -70,8 +70,12 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
         Some(_) => format!("there is no more; {} leaves", app.keys().first(Action::Quit)),
         None => String::new(),
     };
-    let note = app.notice().map_or_else(over, |notice| theme.text(notice));
-    let right = vec![Segment::new(note, theme.strong(), 0)];
+    // that it is over stands above, too: keys that still do something come first
+    let right = match app.notice() {
+        Some(notice) => Segment::new(theme.text(notice), theme.strong(), 0),
+        None => Segment::new(over(), theme.strong(), u8::MAX),
+    };
+    let right = vec![right];
     paint(pieces, right, area, frame.buffer_mut(), theme.symbols);
 }
 

@@ -38,16 +38,16 @@ fn areas(app: &App, area: Rect) -> (Rails<'_>, Areas) {
 }
 
 /// Draws the rails, their total, what our load did, who uses the rails, and the findings in what is left; tells which columns
-/// of the rails there were.
-pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> [bool; Column::ALL.len()] {
+/// of the rails there were, and by how many lines the selected finding can be scrolled.
+pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> ([bool; Column::ALL.len()], usize) {
     let (rails, areas) = areas(app, area);
     let shown = rails.draw(areas.rails, frame);
     total::draw(app, &shown, areas.total, frame);
     load::draw(app, areas.load, frame);
     users::draw(app, areas.users, frame);
     heat::draw(app, areas.heat, frame);
-    findings::draw(app, areas.findings, frame);
-    rails.shown_columns()
+    let overflow = findings::draw(app, areas.findings, frame);
+    (rails.shown_columns(), overflow)
 }
 
 /// What a cell of this view stands for.

@@ -8,6 +8,7 @@ use super::segments::{Segment, paint};
 use super::{Theme, findings};
 use crate::app::{Action, App};
 use crate::rules::{Limits, Severity};
+use probes::model::Rail;
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
@@ -18,6 +19,8 @@ use widgets::{clip, shorten, width};
 
 /// Fewest lines for what is told of the selected row.
 const LEAST_DETAIL: u16 = 6;
+/// Fewest rows, where what is told of the selected one wants more room.
+const LEAST_ROWS: u16 = 3;
 
 /// What to do about the selected row.
 pub fn advice(app: &App) -> Option<String> {
@@ -33,9 +36,42 @@ pub fn device(app: &App) -> Option<String> {
     rows.get(app.line().min(rows.len().saturating_sub(1))).map(|row| row.rail.device.clone())
 }
 
-/// The first row that is seen of so many, and how many are.
-fn window(app: &App, area: Rect, count: usize) -> (usize, u16) {
-    let most = area.height.saturating_sub(LEAST_DETAIL + 2).max(1);
+/// A user of a rail, in a line.
+pub struct UserOf {
+    /// Who, where it runs and where its memory is, how far that is, and the verdict.
+    pub text: String,
+    /// The worst that was found of it.
+    pub worst: Option<Severity>,
+}
+
+/// Who uses a rail, the worst first.
+pub fn users_of(app: &App, rail: &Rail) -> Vec<UserOf> {
+    let of_rail = rows::rows(app).into_iter().filter(|row| row.rail.device == rail.device);
+    of_rail
+        .map(|row| {
+            let distance = row.distance.map_or("unknown".to_owned(), |distance| distance.to_string());
+            let (cpus, memory) = (row.cpus_in_short(), row.memory_in_short());
+            let who = match row.pid {
+                Some(pid) => row.who.replacen(&format!(" {pid}"), &format!(" (PID {pid})"), 1),
+                None => row.who.clone(),
+            };
+            let verdict = row.verdict(&app.how().limits);
+            UserOf {
+                text: format!("{who}: CPUs {cpus}, memory {memory}, distance {distance}: {verdict}"),
+                worst: row.worst(),
+            }
+        })
+        .collect()
+}
+
+/// The first row that is seen of these, and how many are: as many as leave room for what is told of the selected one.
+fn window(app: &App, area: Rect, rows: &[Row]) -> (usize, u16) {
+    let count = rows.len();
+    let told =
+        rows.get(app.line().min(count.saturating_sub(1))).map_or(0, |row| about(app, row, area.width).len());
+    let told = u16::try_from(told).unwrap_or(u16::MAX).max(LEAST_DETAIL);
+    let left = |detail: u16| area.height.saturating_sub(detail.saturating_add(2));
+    let most = left(told).max(left(LEAST_DETAIL).min(LEAST_ROWS)).max(1);
     let height = u16::try_from(count).unwrap_or(u16::MAX).min(most);
     let selected = app.line().min(count.saturating_sub(1));
     (selected.saturating_sub(usize::from(height) / 2).min(count - usize::from(height)), height)
@@ -43,7 +79,7 @@ fn window(app: &App, area: Rect, count: usize) -> (usize, u16) {
 
 /// The row at a cell.
 pub fn row_at(app: &App, area: Rect, cell: Position) -> Option<usize> {
-    let (first, height) = window(app, area, rows::rows(app).len());
+    let (first, height) = window(app, area, &rows::rows(app));
     let below_heads = cell.y.checked_sub(area.y + 2).filter(|row| *row < height)?;
     Some(first + usize::from(below_heads))
 }
@@ -59,7 +95,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
     let columns = Columns::of(area.width, &rows, &app.how().limits);
     let selected = app.line().min(rows.len() - 1);
     let count = rows.len();
-    let (first, height) = window(app, area, count);
+    let (first, height) = window(app, area, &rows);
     title(app, &rows, Rect { height: 1, ..area }, frame);
     let heads = ["who", "rail", "at", "CPUs", "memory", "dist", "verdict"].map(str::to_owned);
     columns.put(&heads, [theme.dim(); 2], Rect { y: area.y + 1, height: 1, ..area }, frame, theme);
@@ -87,8 +123,22 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
         let row = Rect { height: detail.height.min(1), ..detail };
         paint(Vec::new(), right, row, frame.buffer_mut(), theme.symbols);
     }
-    about(app, &rows[selected], detail, frame);
+    tell(app, about(app, &rows[selected], area.width), detail, frame);
     count
+}
+
+/// Draws what is told of the selected row; where not all of it has room, the last line says where it has.
+fn tell(app: &App, mut lines: Vec<Line<'static>>, area: Rect, frame: &mut Frame) {
+    let (theme, room) = (app.theme(), usize::from(area.height));
+    if lines.len() > room && room > 0 {
+        let left = lines.len() + 1 - room;
+        lines.truncate(room - 1);
+        let key = app.keys().first(Action::Open);
+        let text =
+            format!("{} {left} lines more: {key} opens the rail, which has it all", theme.pick("…", "~"));
+        lines.push(Line::styled(text, theme.strong()));
+    }
+    frame.render_widget(Paragraph::new(lines), area);
 }
 
 fn cells(app: &App, row: &Row, worst: Option<Severity>, rail_cells: usize) -> [String; 7] {
@@ -182,9 +232,9 @@ fn title(app: &App, rows: &[Row], area: Rect, frame: &mut Frame) {
 }
 
 /// What is known and found about one row, and what mends it.
-fn about(app: &App, row: &Row, area: Rect, frame: &mut Frame) {
+fn about(app: &App, row: &Row, cells: u16) -> Vec<Line<'static>> {
     let theme = app.theme();
-    let mut page = Page::new(area.width, theme);
+    let mut page = Page::new(cells, theme);
     page.heading("", "");
     page.heading(&format!("{} on {}", row.who, row.rail.device), &row.verdict(&app.how().limits));
     page.row("CPUs", &row.cpus_in_short(), theme.plain());
@@ -203,8 +253,7 @@ fn about(app: &App, row: &Row, area: Rect, frame: &mut Frame) {
         );
         page.row("", &text, theme.dim());
     }
-    let lines: Vec<Line> = page.into_lines().into_iter().skip(1).collect();
-    frame.render_widget(Paragraph::new(lines), area);
+    page.into_lines().into_iter().skip(1).collect()
 }
 
 /// Why nobody is on the list.

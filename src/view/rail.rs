@@ -4,6 +4,7 @@ mod counters;
 mod facts;
 mod meaning;
 mod rates;
+mod users;
 
 pub use counters::errors;
 
@@ -42,6 +43,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
     let (columns, cells) = page::columns(body);
     let mut left = Page::new(cells, app.theme());
     of_findings(app, rail, &mut left);
+    users::draw(app, rail, &mut left);
     facts::gids(rail, &mut left);
     facts::pcie(rail, &mut left);
     let mut right = if columns == 1 { left.clone() } else { Page::new(cells, app.theme()) };

@@ -151,10 +151,11 @@ impl<'a> Rails<'a> {
     /// The lines that are seen in an area of this height, the selected rail among them.
     fn shown(&self, height: u16) -> Vec<Line> {
         let rows = usize::from(height);
-        let selected = self.app.selection().rail.unwrap_or(0);
-        let is_selected = |line: &Line| matches!(line, Line::Rail { position, .. } if *position == selected);
-        let at = self.lines.iter().position(is_selected).unwrap_or(0);
-        let first = at.saturating_sub(rows / 2).min(self.lines.len().saturating_sub(rows));
+        let last = self.lines.len().saturating_sub(rows);
+        let first = self.first_shown(rows).min(last);
+        // no line of a node without its rails
+        let is_node = |at: usize| matches!(self.lines.get(at), Some(Line::Node { .. }));
+        let first = if first < last && !is_node(first) && is_node(first + 1) { first + 1 } else { first };
         let shown = &self.lines[first..self.lines.len().min(first + rows)];
         let mut shown = shown.to_vec();
         // the node of the first rails stays in view when its own line has scrolled away
@@ -165,6 +166,35 @@ impl<'a> Rails<'a> {
             }
         }
         shown
+    }
+
+    /// The first of so many lines that are seen: the selected rail is among them or, before a key chose one, as many of the
+    /// rails that something is found of as there is room for, worst first.
+    fn first_shown(&self, rows: usize) -> usize {
+        let line_of = |id: RailId| {
+            self.lines.iter().position(|line| matches!(line, Line::Rail { id: of, .. } if *of == id))
+        };
+        if let Some(selected) = self.app.selection().rail {
+            let at = self.app.rail_at(selected).and_then(line_of).unwrap_or(0);
+            return at.saturating_sub(rows / 2);
+        }
+        let bad = self.app.findings().iter().filter(|finding| finding.severity > Severity::Info);
+        let of_device = |device: &String| self.topology.rail(device).and_then(|(id, _)| line_of(id));
+        // the line of their node goes with them
+        let mut span: Option<(usize, usize)> = None;
+        for at in bad.flat_map(|finding| &finding.devices).filter_map(of_device) {
+            let (first, last) = span.map_or((at, at), |(first, last)| (first.min(at), last.max(at)));
+            if last - first + 1 < rows || span.is_none() {
+                span = Some((first, last));
+            }
+        }
+        match span {
+            // where the first lines hold them all, those are seen
+            Some((first, last)) if last >= rows => {
+                first.saturating_sub((rows - (last - first + 1).min(rows)) / 2).max(1)
+            }
+            _ => 0,
+        }
     }
 
     fn rail(&self, id: RailId, position: usize, row: Rect, buffer: &mut Buffer) {

@@ -17,17 +17,11 @@ pub fn height(screen: u16) -> u16 {
 /// Draws it. The view that is shown stands in brackets, so that it is told without colours too.
 pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
     let theme = app.theme();
-    let pieces = shown(app).map(|view| {
+    let pieces = View::ALL.into_iter().map(|view| {
         let (style, rank) = if view == app.view() { (theme.sign(), 0) } else { (theme.dim(), 1) };
         Segment::new(word(app, view), style, rank)
     });
     paint(pieces.collect(), Vec::new(), area, frame.buffer_mut(), theme.symbols);
-}
-
-/// The views there are: a session without a diagnosis, and without a peer to make one against, has none of experiments.
-fn shown(app: &App) -> impl Iterator<Item = View> {
-    let is_there = |view: &View| *view != View::Experiments || app.may_have_diagnosis();
-    View::ALL.into_iter().filter(is_there)
 }
 
 fn word(app: &App, view: View) -> String {
@@ -39,7 +33,8 @@ fn word(app: &App, view: View) -> String {
 /// The view whose tab stands in this column; `None` between tabs, and where they have no room side by side.
 pub fn at(app: &App, area: Rect, column: u16) -> Option<View> {
     let mut x = usize::from(area.x);
-    let spans: Vec<_> = shown(app)
+    let spans: Vec<_> = View::ALL
+        .into_iter()
         .map(|view| {
             let begin = x;
             x += width(&word(app, view)) + GAP;

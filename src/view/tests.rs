@@ -265,7 +265,10 @@ fn what_a_load_did_and_cost_stands_under_its_rate() {
                 GHz: not permitted";
     assert!(wide.contains(line), "{wide}");
     let low = screen(&a_real_load(), 80, 15);
-    assert!(low.contains("READ 335.5 GB/s  loopback, not fabric") && low.contains("p50 41.5"), "{low}");
+    assert!(
+        low.contains("READ 335.5 GB/s payload  loopback, not fabric") && low.contains("p50 41.5"),
+        "{low}"
+    );
 }
 
 #[test]

@@ -77,7 +77,9 @@ pub fn draw(app: &App, shown: &Range<usize>, area: Rect, frame: &mut Frame) {
     match Total::of(host, topology) {
         None => left.push(Segment::new("no rates yet", theme.dim(), 0)),
         Some(total) => {
-            let text = format!("{} {} {}", total.kind.word(), unit.text(total.sum_gb_per_s), unit.word());
+            let bytes = if total.kind.is_payload() { "payload" } else { "counted" };
+            let rate = unit.text(total.sum_gb_per_s);
+            let text = format!("{} {rate} {} {bytes}", total.kind.word(), unit.word());
             left.push(Segment::new(text, theme.strong(), 0));
             if let Some((kind, sum)) = total.other {
                 left.push(Segment::new(format!("{} {}", kind.word(), unit.text(sum)), theme.plain(), 3));

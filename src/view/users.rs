@@ -1,6 +1,6 @@
 //! The line that says which processes use the rails, those on a rail with a finding first.
 
-use super::segments::{Segment, paint};
+use super::segments::{GAP, Segment, paint};
 use crate::app::App;
 use crate::rules::Severity;
 use probes::model::{Process, ProcessSource};
@@ -72,5 +72,15 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
         1 => Vec::new(),
         many => vec![Segment::new(format!("{many} processes"), theme.dim(), 0)],
     };
+    // names that have no room are not left out in silence
+    let room = usize::from(area.width);
+    let cells = |left: &[Segment]| left.iter().chain(&right).map(|piece| piece.cells() + GAP).sum::<usize>();
+    if cells(&left) > room {
+        let sign = Segment::new(theme.pick("…", "~"), theme.dim(), 0);
+        while left.len() > 2 && cells(&left) + sign.cells() + GAP > room {
+            left.pop();
+        }
+        left.push(sign);
+    }
     paint(left, right, area, frame.buffer_mut(), theme.symbols);
 }

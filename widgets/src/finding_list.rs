@@ -30,6 +30,8 @@ pub struct FindingList<'a> {
     pub items: &'a [FindingItem],
     /// The one in view; `None` begins at the top.
     pub selected: Option<usize>,
+    /// Lines of the selected one that have been scrolled away, where it alone has more than there is room for.
+    pub from: usize,
     /// Whether the selected one is marked, because keys move it.
     pub focused: bool,
     /// What is shown when there are none.
@@ -62,13 +64,33 @@ impl Widget for &FindingList<'_> {
             }
             return;
         }
-        let (blocks, shown) = self.fit(usize::from(area.width), usize::from(area.height));
-        let rows = blocks.iter().skip(shown.start).flatten().zip(area.top()..area.bottom());
-        for (row, y) in rows {
+        let (cells, height) = (usize::from(area.width), usize::from(area.height));
+        let (blocks, shown) = self.fit(cells, height);
+        let ends: Vec<usize> = blocks[shown.start..]
+            .iter()
+            .scan(0, |end, block| {
+                *end += block.len();
+                Some(*end)
+            })
+            .collect();
+        let from = self.scrolled(cells, height);
+        let rows = blocks.iter().skip(shown.start).flatten().skip(from).zip(area.top()..area.bottom());
+        for (at, (row, y)) in (from + 1..).zip(rows) {
             let room = usize::from(area.width);
             let (x, _) = buffer.set_stringn(area.x, y, &row.lead, room, row.lead_style);
+            // what has no room is not left off in silence, above or below
+            let sign = self.symbols.cut();
+            if from > 0 && at == from + 1 && x > area.x + 1 {
+                buffer.set_string(x - 2, y, sign, Style::default());
+            }
             let room = usize::from(area.right().saturating_sub(x));
-            buffer.set_stringn(x, y, &row.text, room, row.text_style);
+            let is_cut = y + 1 == area.bottom() && !ends.contains(&at);
+            let text = if is_cut {
+                clip(&format!("{} {sign}", row.text), room, self.symbols)
+            } else {
+                row.text.clone()
+            };
+            buffer.set_stringn(x, y, text, room, row.text_style);
         }
     }
 }
@@ -83,6 +105,22 @@ impl FindingList<'_> {
         self.fit(usize::from(width), usize::from(height)).1
     }
 
+    /// Lines that the selected one can be scrolled by in an area of this size; 0 where all of it has room.
+    #[must_use]
+    pub fn overflow(&self, width: u16, height: u16) -> usize {
+        if self.items.is_empty() || width == 0 || height == 0 {
+            return 0;
+        }
+        let selected = self.selected.unwrap_or(0).min(self.items.len() - 1);
+        self.full(selected, usize::from(width)).len().saturating_sub(usize::from(height))
+    }
+
+    /// Lines of the selected one that are above the area.
+    fn scrolled(&self, cells: usize, lines: usize) -> usize {
+        let size = |cells| u16::try_from(cells).unwrap_or(u16::MAX);
+        self.from.min(self.overflow(size(cells), size(lines)))
+    }
+
     /// The finding that line `row` of an area of this size belongs to; `None` below all of them.
     #[must_use]
     pub fn at(&self, width: u16, height: u16, row: u16) -> Option<usize> {
@@ -90,7 +128,7 @@ impl FindingList<'_> {
             return None;
         }
         let (blocks, shown) = self.fit(usize::from(width), usize::from(height));
-        let mut left = usize::from(row);
+        let mut left = usize::from(row) + self.scrolled(usize::from(width), usize::from(height));
         for (at, block) in blocks.iter().enumerate().skip(shown.start) {
             match left.checked_sub(block.len()) {
                 Some(rest) => left = rest,
@@ -212,6 +250,7 @@ mod tests {
         FindingList {
             items,
             selected: None,
+            from: 0,
             focused: false,
             empty: "nothing found",
             advice: Style::default(),
@@ -264,6 +303,26 @@ mod tests {
             ]),
         );
         assert_eq!(list.shown(44, 2), 1..2);
+    }
+
+    #[test]
+    fn one_that_has_no_room_says_so_and_scrolls_to_its_last_line() {
+        let items = two();
+        let mut list = list(&items);
+        assert_eq!(
+            painted(&list, 34, 2),
+            Buffer::with_lines([
+                "\u{20}ERROR gid-none mlx5_1 has no     ",
+                "       usable GID …               "
+            ]),
+        );
+        assert_eq!((list.overflow(34, 2), list.overflow(34, 3), list.overflow(0, 0)), (1, 0, 0));
+        list.from = 9;
+        assert_eq!(
+            painted(&list, 34, 2),
+            Buffer::with_lines(["     … usable GID                 ", "       → give bond1 an address    "]),
+        );
+        assert_eq!(list.at(34, 2, 1), Some(0));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::report::rail_text as text;
 use crate::rules::Severity;
 use crate::view::page::Page;
 use crate::view::rails::leg_rates;
+use crate::view::units::percent;
 use probes::model::{GidType, LinkLayer, Rail, RailId};
 
 /// Its place, state and rate, piece by piece.
@@ -115,25 +116,40 @@ pub fn legs(app: &App, id: RailId, rail: &Rail, page: &mut Page) {
     let mut parts = vec![bond.mode.clone().unwrap_or_else(|| "mode unknown".to_owned())];
     parts.extend(bond.xmit_hash_policy.as_ref().map(|policy| format!("hash {policy}")));
     parts.extend(bond.lag_port_select.as_ref().map(|how| format!("queue pairs by {how}")));
-    page.heading("Legs", &format!("{}: {}", bond.netdev, parts.join(", ")));
+    let counted = "% of the leg's own rate, as counted";
+    page.heading("Legs", &format!("{}: {}; {counted}", bond.netdev, parts.join(", ")));
     let rates = leg_rates(app.shown().local(), id).unwrap_or_default();
     let sum =
         |of: fn(&crate::timeline::LegRates) -> Option<f64>| -> f64 { rates.iter().filter_map(of).sum() };
     let sums = (sum(|leg| leg.rx_gb_per_s), sum(|leg| leg.tx_gb_per_s));
+    let mut shares = Vec::new();
     for (at, leg) in bond.legs.iter().enumerate() {
         let now = rates.get(at).copied().unwrap_or_default();
-        let side = |word: &str, rate: Option<f64>, of: f64| match rate {
-            Some(rate) if of > 0.0 => {
-                format!("{word} {} ({:.0}%)", app.rates().text(rate), rate / of * 100.0)
+        // of its own rate, as in the first view; headers are counted too
+        let most = leg.speed_gbit_per_s.map(|gbit| gbit / 8.0);
+        let side = |word: &str, rate: Option<f64>| match (rate, most) {
+            (Some(rate), Some(most)) => {
+                format!("{word} {} ({})", app.rates().text(rate), percent(rate / most).trim())
             }
-            Some(rate) => format!("{word} {}", app.rates().text(rate)),
-            None => format!("{word} not read"),
+            (Some(rate), None) => format!("{word} {}", app.rates().text(rate)),
+            (None, _) => format!("{word} not read"),
         };
-        let (rx, tx) = (side("rx", now.rx_gb_per_s, sums.0), side("tx", now.tx_gb_per_s, sums.1));
+        let (rx, tx) = (side("rx", now.rx_gb_per_s), side("tx", now.tx_gb_per_s));
+        let share = |word: &str, rate: Option<f64>, of: f64| {
+            Some(format!("{word} {}", percent(rate.filter(|_| of > 0.0)? / of).trim()))
+        };
+        let of_bond = [share("rx", now.rx_gb_per_s, sums.0), share("tx", now.tx_gb_per_s, sums.1)];
+        let of_bond: Vec<String> = of_bond.into_iter().flatten().collect();
+        if !of_bond.is_empty() {
+            shares.push(format!("leg {} {}", at + 1, of_bond.join(" ")));
+        }
         let is_out = leg.link_up == Some(false) || leg.active == Some(false);
         let style = if is_out { theme.severity(Severity::Warning) } else { theme.plain() };
         let label = format!("leg {}", at + 1);
         page.row(&label, &format!("{}, {rx}, {tx} {}", text::of_leg(leg), app.rates().word()), style);
+    }
+    if bond.legs.len() > 1 && !shares.is_empty() {
+        page.row("shares", &format!("of what the bond moves: {}", shares.join("; ")), theme.plain());
     }
     if let Some(lag) = &bond.lag {
         page.row("LAG", &text::of_lag(lag), theme.plain());

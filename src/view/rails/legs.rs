@@ -1,8 +1,8 @@
 //! The legs of a bond, under their rail.
 
 use super::{Rails, share};
-use crate::timeline::{HostTimeline, LegRates};
-use crate::view::figure::Kind;
+use crate::timeline::{HostTimeline, Interval, LegRates};
+use crate::view::figure::{self, Kind};
 use crate::view::units::percent;
 use probes::model::{Leg, RailId};
 use ratatui::buffer::Buffer;
@@ -23,7 +23,7 @@ impl Rails<'_> {
         let Some(bond) = &self.topology.rails[id.0].bond else { return };
         let Some(leg) = bond.legs.get(at) else { return };
         let last = at + 1 == bond.legs.len();
-        let [_, name, _, _, _, bar, ..] = self.columns.starts().map(|start| row.x + start);
+        let [_, name, _, _, _, bar, _, ceiling, ..] = self.columns.starts().map(|start| row.x + start);
         let branch = if last { theme.pick("└", "`") } else { theme.pick("├", "|") };
         let room = usize::from(bar.saturating_sub(name + 1));
         let (state, note) = self.leg_state(id, at, leg);
@@ -56,6 +56,10 @@ impl Rails<'_> {
             symbols: theme.symbols,
         };
         (&widget).render(Rect { x: bar, width: self.columns.bar, ..row }, buffer);
+        if let (Some(most), true) = (most, self.columns.ceiling > 0) {
+            let text = format!("{:>5} wire", self.app.rates().text(most));
+            buffer.set_stringn(ceiling, row.y, text, usize::from(self.columns.ceiling), theme.dim());
+        }
     }
 
     fn leg_state(&self, id: RailId, at: usize, leg: &Leg) -> (String, Note) {
@@ -70,11 +74,17 @@ impl Rails<'_> {
     }
 }
 
-/// The legs' rates as they were read last.
+/// The legs' rates of now: as they were read last, unless that is long ago, or was over so long a time that the rail's rate
+/// beside them is another's.
 pub fn rates(host: &HostTimeline, id: RailId) -> Option<&[LegRates]> {
-    host.intervals()
-        .rev()
-        .filter_map(|interval| interval.rails.get(id.0))
-        .map(|rates| rates.legs.as_slice())
-        .find(|legs| !legs.is_empty())
+    let now_ns = host.latest()?.at_ns;
+    let of_rail = |at: usize| {
+        move |interval: &'_ Interval| interval.rails.get(at).is_some_and(|rates| !rates.legs.is_empty())
+    };
+    let newest = host.intervals().rev().find(|interval| of_rail(id.0)(interval))?;
+    let rates = &newest.rails[id.0];
+    let counted_ns = host.now(id).map_or(0, |rates| rates.counted_ns);
+    let is_now = now_ns.saturating_sub(newest.to_ns) <= figure::STALE_NS.max(rates.legs_ns.saturating_mul(3));
+    let is_as_long = rates.legs_ns <= figure::STALE_NS.max(counted_ns.saturating_mul(3));
+    (is_now && is_as_long).then_some(rates.legs.as_slice())
 }

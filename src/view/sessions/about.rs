@@ -44,7 +44,14 @@ pub(super) fn draw(entry: &Entry, theme: Theme, area: Rect, buffer: &mut Buffer)
     let items: Vec<_> = summary.told().iter().map(|told| findings::item(told, theme)).collect();
     let empty = if summary.findings.is_some() { "Nothing was found." } else { "Its end cannot be judged." };
     let symbols = theme.symbols;
-    let list =
-        FindingList { items: &items, selected: None, focused: false, empty, advice: theme.plain(), symbols };
+    let list = FindingList {
+        items: &items,
+        selected: None,
+        from: 0,
+        focused: false,
+        empty,
+        advice: theme.plain(),
+        symbols,
+    };
     (&list).render(body, buffer);
 }

@@ -119,13 +119,17 @@ pub fn draw(app: &App, item: &Item, lead: &str, columns: Columns, area: Rect, fr
         x += columns.bar + 1;
     }
     let mut left = area.right().saturating_sub(x);
-    let badges = match item.part {
+    let mut badges = match item.part {
         Part::Rail(id) => {
             let rail = &app.shown().topology().rails[id.0];
             badges::of(id, rail, app.shown().local().latest(), app.findings())
         }
         _ => Vec::new(),
     };
+    if remark.as_ref().is_some_and(|remark| remark.is_of_link) {
+        // of the rail's own link, what was found is told by the words beside its bar
+        badges.retain(|badge| badge.sign != badges::OF_LINK);
+    }
     if let Some(Remark { words, style, .. }) = remark {
         // what was found on the rail is told in words as long as that can be
         let cells = |text: &str| {

@@ -46,6 +46,11 @@ impl App {
         if self.selection.rail.is_some() {
             return;
         }
+        self.selection.rail = self.worst_rail();
+    }
+
+    /// Place of the rail of the worst finding; `None` where none warns of a rail that is listed.
+    fn worst_rail(&self) -> Option<usize> {
         let told = self.told_findings();
         let worst = told.iter().filter(|told| told.first.severity > Severity::Info);
         let rails = &self.shown().topology().rails;
@@ -53,9 +58,9 @@ impl App {
             let is_named = |rail: &Rail| finding.devices.contains(&rail.device) && finding.is_about(rail);
             rails.iter().position(is_named)
         };
-        let ids = worst.flat_map(|told| told.findings().filter_map(of_finding)).map(RailId);
-        let position = ids.filter_map(|id| self.position_of(id)).next();
-        self.selection.rail = position;
+        worst
+            .flat_map(|told| told.findings().filter_map(of_finding))
+            .find_map(|at| self.position_of(RailId(at)))
     }
 
     /// Goes to the rail that is selected, or to those that the selected finding names.

@@ -5,7 +5,7 @@ use crate::rules::Severity;
 use std::fmt::{self, Display, Formatter, Write};
 
 pub(crate) mod alike;
-pub(super) mod facts;
+pub(crate) mod facts;
 mod failures;
 mod pages;
 pub(super) mod table;

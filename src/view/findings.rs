@@ -3,8 +3,9 @@
 use super::Theme;
 use super::hints::{shortest, together};
 use super::segments::{Segment, paint};
-use crate::app::{Action, App, Focus};
+use crate::app::{Action, App, Focus, Mode};
 use crate::report::alike::Told;
+use crate::report::text::facts::kinds_of_gaps;
 use crate::rules::{Finding, Severity};
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -17,6 +18,9 @@ pub const LEAST_HEIGHT: u16 = 4;
 
 /// What is nice to have besides the rails (legs, blank lines) leaves this many lines to the findings.
 pub const GOOD_HEIGHT: u16 = 9;
+
+/// A rail may be low because nothing asks more of it.
+const NOT_JUDGED: &str = "no load: a low rate is no finding";
 
 /// With so many lines, ordinary findings are told in full.
 pub const AMPLE_HEIGHT: u16 = 16;
@@ -79,18 +83,37 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) -> usize {
     if let Some(text) = part_in_sight(app, &shown, items.len(), overflow) {
         right.push(Segment::new(text, theme.strong(), 0));
     }
-    let gaps = app.shown().topology().gaps.len();
-    if gaps > 0 {
-        let facts = if gaps == 1 { "1 fact".to_owned() } else { format!("{gaps} facts") };
-        right.insert(0, Segment::new(format!("{facts} unknown: railscope probe"), theme.dim(), 2));
+    if let Some(text) = unknown_facts(app) {
+        right.insert(0, Segment::new(text, theme.dim(), 2));
     }
     let mut left = vec![Segment::new(heading(&listed, app.findings().len()), theme.strong(), 0)];
     if app.rates().is_unlike_findings() && !items.is_empty() {
         left.push(Segment::new("their rates in GB/s", theme.dim(), 1));
     }
+    let host = app.shown().local();
+    if host.load().is_none() && host.latest().is_some() && !items.is_empty() {
+        left.push(Segment::new(NOT_JUDGED, theme.dim(), 1));
+    }
     paint(left, right, title, frame.buffer_mut(), theme.symbols);
     (&list).render(body, frame.buffer_mut());
     overflow
+}
+
+/// How many facts are unknown, counted as the report lists them, and what lists them of such a session.
+fn unknown_facts(app: &App) -> Option<String> {
+    let count = kinds_of_gaps(&app.shown().topology().gaps);
+    let facts = match count {
+        0 => return None,
+        1 => "1 fact unknown".to_owned(),
+        count => format!("{count} facts unknown"),
+    };
+    Some(match app.how().mode {
+        Mode::Live | Mode::Load | Mode::Diagnosis => format!("{facts}: railscope probe"),
+        Mode::Replay => format!("{facts}: railscope report FILE"),
+        Mode::Tree => format!("{facts}: railscope probe --root DIR"),
+        // there is no such node to probe
+        Mode::Demo => facts,
+    })
 }
 
 /// Which findings are in sight of so many, where there are more, or more of one; and the keys that go to the others.

@@ -1,7 +1,7 @@
 //! What has no room on a small screen says so, and can be got at; keys go to what is selected.
 
 use super::stage::{of_timeline, press, recorded, screen};
-use crate::app::{App, View};
+use crate::app::{App, How, Mode, View};
 use crossterm::event::KeyCode;
 use probes::model::{Frame, Process, ProcessSource, RailId};
 use std::sync::Arc;
@@ -105,4 +105,40 @@ fn a_rail_names_its_users() {
     assert!(with.contains("python3 (PID 4711): CPUs N0"), "{with}");
     let without = screen(&mut app.with_rail(1), (120, 40));
     assert!(without.contains("no process has a queue pair"), "{without}");
+}
+
+#[test]
+fn facts_that_are_unknown_are_counted_as_the_report_lists_them_and_their_command_is_of_the_session() {
+    let mut node = super::fixture::Node::with_rails(4);
+    let gap = |rail: &probes::model::Rail| probes::model::Gap {
+        probe: "pcie".into(),
+        subject: rail.device.clone(),
+        reason: "current_link_speed: no such file".into(),
+    };
+    node.topology.gaps = node.topology.rails.iter().map(gap).collect();
+    for (mode, text) in [
+        (Mode::Live, "1 fact unknown: railscope probe"),
+        (Mode::Replay, "1 fact unknown: railscope report FILE"),
+    ] {
+        let how = How { mode, ..How::default() };
+        let mut app = App::new(node.session(), how, super::Theme::default());
+        let picture = screen(&mut app, (120, 40));
+        assert!(picture.contains(text), "{picture}");
+    }
+}
+
+#[test]
+fn beside_findings_without_a_load_a_low_rate_is_said_to_be_none() {
+    let node = super::fixture::Node::with_rails(2);
+    let mut timeline = crate::timeline::Timeline::new(node.session());
+    timeline.push(Frame::default());
+    let mut app = of_timeline(&timeline, View::Home);
+    app.show_findings(vec![crate::rules::Finding::new(
+        "mrrs",
+        crate::rules::Severity::Warning,
+        ["mlx5_bond_1"],
+        "low",
+    )]);
+    assert!(screen(&mut app, (80, 24)).contains("no load: a low rate is no finding"));
+    assert!(!screen(&mut recorded("mixed.rsz", View::Home), (80, 24)).contains("no load:"));
 }

@@ -81,6 +81,12 @@ pub(super) fn write(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
     more(f, gaps.len(), "facts")
 }
 
+/// How many kinds of gaps there are, as the report counts and lists them.
+#[must_use]
+pub(crate) fn kinds_of_gaps(gaps: &[Gap]) -> usize {
+    alike(gaps).len()
+}
+
 /// Gaps of one kind together: what differs is the subject, in the reason too (`ethtool-S/*`).
 pub(in crate::report) fn alike(gaps: &[Gap]) -> BTreeMap<(&str, String), Vec<&str>> {
     let mut kinds: BTreeMap<(&str, String), Vec<&str>> = BTreeMap::new();

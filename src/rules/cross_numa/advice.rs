@@ -8,7 +8,12 @@ pub(super) fn of(case: &Case<'_>) -> String {
     let (user, node) = (case.user, case.node);
     let data_of_gpu = user.gpu.as_ref().filter(|_| !user.ours || case.cpu_nodes.is_empty());
     if user.ours && data_of_gpu.is_none() {
-        return of_our_load(user.place.as_deref(), node);
+        let advice = of_our_load(user.place.as_deref(), node);
+        return if user.simulated {
+            format!("this load is simulated, and nothing is to be mended here; of a real one: {advice}")
+        } else {
+            advice
+        };
     }
     if let Some(gpu) = data_of_gpu {
         return near_rails(case, &format!("data for {gpu} belong on rails of its own node: "))

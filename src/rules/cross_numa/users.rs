@@ -28,6 +28,8 @@ pub(in crate::rules) struct User {
     pub gpu: Option<String>,
     /// Placement as our own load asked for it: `local`, a CPU list.
     pub place: Option<String>,
+    /// Whether it is simulated, so that nothing of it can be looked up on this host.
+    pub simulated: bool,
     cpus: Option<CpuSet>,
     mappings: Option<BTreeMap<u32, u64>>,
     /// Bytes registered in large regions with each rail; empty where the kernel does not tell.
@@ -175,6 +177,7 @@ fn ours(topology: &Topology, load: &Load) -> Option<User> {
         workers,
         gpu,
         place: load.place.clone(),
+        simulated: load.is_simulated(),
         ..User::default()
     })
 }

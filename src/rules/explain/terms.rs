@@ -65,6 +65,11 @@ pub const TERMS: &[Term] = &[
         words: &["CRC", "FEC"],
         means: "Sums by which the receiver of a link finds damaged packets (CRC), or mends damaged bits (FEC).",
     },
+    Term {
+        words: &["described"],
+        means: "Of a load: told by a file beside a copied tree (captured/load.json), and not run by railscope; it says when which rails \
+                were loaded.",
+    },
     Term { words: &["dmabuf"], means: "The kernel's own way to let a NIC reach a GPU's memory." },
     Term {
         words: &["DSCP", "traffic class"],
@@ -155,6 +160,15 @@ pub const TERMS: &[Term] = &[
     Term {
         words: &["payload"],
         means: "The bytes that programs ask for. Headers of packets come on top of them, on the wire and over PCIe.",
+    },
+    Term {
+        words: &["PCIe"],
+        means: "The links between a card and the CPU's memory, hop by hop. As a ceiling: what the slowest hop carries of payload, \
+                whatever the wire could bring.",
+    },
+    Term {
+        words: &["peak"],
+        means: "The highest rate of a single interval between two samples in the last minute; a rate beside it is a mean of a second.",
     },
     Term {
         words: &["peermem", "nvidia-peermem"],

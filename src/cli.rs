@@ -23,7 +23,7 @@ pub use export::{ExportArgs, ExportFormat};
 pub use load::{Carrier, LoadArgs, LoadKnobs, LoadPreset, Op, ServeArgs, ServeCarrier, Spread};
 pub use mask::MaskArgs;
 pub use pins::PinsArgs;
-pub use refused::{command, negative};
+pub use refused::{command, negative, without_idle_tip};
 pub use report::{Format, ReportArgs};
 pub use screen::{KeysArgs, ShotArgs};
 pub use sweep::{SweepArgs, SweepCarrier, SweepPreset};

@@ -14,7 +14,7 @@ fn main() -> ExitCode {
                 tell(told);
                 return ExitCode::from(2);
             }
-            None => error.exit(),
+            None => cli::without_idle_tip(error).exit(),
         },
     };
     commands::signals::outlive_file_size_limit();

@@ -25,6 +25,7 @@ pub(crate) use interval::leg_rates;
 pub use interval::{Interval, LegRates, Quality, RailRates, gb_per_s};
 pub use measured::{Done, Measured, Reading};
 pub use past::Past;
+pub(crate) use sums::median;
 pub use sums::{LegSums, RailSums, Sum, Sums};
 
 use crate::ceilings;

@@ -36,9 +36,19 @@ pub fn negative(error: &clap::Error) -> Option<String> {
     })
 }
 
+/// The same without the parser's tip to type an unknown flag behind `--`, where the command takes nothing there.
+#[must_use]
+pub fn without_idle_tip(mut error: clap::Error) -> clap::Error {
+    let takes_more = error.get(ContextKind::Usage).is_some_and(|usage| usage.to_string().contains("-- "));
+    if error.kind() == ErrorKind::UnknownArgument && !takes_more {
+        error.remove(ContextKind::Suggested);
+    }
+    error
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{REFUSED, command, negative};
+    use super::{REFUSED, command, negative, without_idle_tip};
 
     #[test]
     fn help_lists_no_flag_that_is_refused() {
@@ -54,6 +64,18 @@ mod tests {
             }
         }
         assert!(all.find_subcommand_mut("top").unwrap().render_help().to_string().contains("--root"));
+    }
+
+    #[test]
+    fn nothing_is_advised_that_does_not_help() {
+        let told = |line: &str| {
+            let error = command().try_get_matches_from(line.split(' ')).unwrap_err();
+            without_idle_tip(error).render().to_string()
+        };
+        assert!(told("railscope report --bogus").starts_with("error: unexpected argument '--bogus' found"));
+        assert!(!told("railscope report --bogus").contains("tip:"));
+        assert!(told("railscope check --fro 5s").contains("a similar argument exists"));
+        assert!(told("railscope pins --bogus").contains("'-- --bogus'"), "a command may stand there");
     }
 
     #[test]

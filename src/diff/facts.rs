@@ -155,9 +155,7 @@ fn of_rail(rail: &Rail, is_one_host: bool) -> Facts {
         path.and_then(ceilings::slowest_hop).map(|(hop, raw)| format!("{raw:.1} GB/s at {}", hop.address));
     let gid = rail.gid.as_ref();
     let entry: Option<&Gid> = gid.and_then(|choice| rail.gids.iter().find(|gid| gid.index == choice.index));
-    let address = entry.filter(|_| is_one_host).map(|gid| gid.address);
-    let address =
-        address.map(|gid| gid.to_ipv4_mapped().map_or_else(|| gid.to_string(), |v4| v4.to_string()));
+    let address = entry.filter(|_| is_one_host).map(Gid::written);
     let bond = rail.bond.as_ref();
     let legs = |bond: &Bond| {
         let leg = |leg: &probes::model::Leg| {

@@ -1,6 +1,6 @@
 //! What was asked of `numactl` and `taskset` in a command, to be held against what came of it.
 
-use super::pinned::{LEAST_BYTES, nodes_of};
+use super::pinned::LEAST_BYTES;
 use crate::rules::Limits;
 use probes::model::{CpuSet, Topology};
 use probes::processes::Placement;
@@ -161,7 +161,8 @@ impl Asked {
             0 => String::new(),
             _ => format!(", with {:.0} % of the work", did as f64 / work as f64 * 100.0),
         };
-        let nodes = match &nodes_of(topology, &busiest.cpus)[..] {
+        let nodes: Vec<u32> = topology.nodes_of_cpus(&busiest.cpus).into_iter().collect();
+        let nodes = match &nodes[..] {
             [] => String::new(),
             [node] => format!(" (node {node})"),
             nodes => format!(" (nodes {})", nodes.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),

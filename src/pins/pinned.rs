@@ -135,7 +135,7 @@ impl Pinned {
             name: first.map(|first| first.name.clone()).unwrap_or_default(),
             rank: seen.processes.iter().find_map(|process| process.rank.clone()),
             gpu: near_gpu::used(topology, seen),
-            cpu_nodes: cpus.as_ref().map(|cpus| nodes_of(topology, cpus)).unwrap_or_default(),
+            cpu_nodes: cpus.iter().flat_map(|cpus| topology.nodes_of_cpus(cpus)).collect(),
             cpus: cpus.map(|cpus| cpus.to_string()),
             threads: known.map(|known| ThreadRow::all(topology, known)).unwrap_or_default(),
             memory_nodes_allowed: known
@@ -220,7 +220,7 @@ impl ThreadRow {
         let all: u64 = placement.threads.iter().map(|group| group.busy_ticks).sum();
         let rows = placement.threads.iter().map(|group| Self {
             cpus: group.cpus.to_string(),
-            nodes: nodes_of(topology, &group.cpus),
+            nodes: topology.nodes_of_cpus(&group.cpus).into_iter().collect(),
             count: group.count,
             busiest: group.busiest,
             name: group.name.clone(),
@@ -245,12 +245,6 @@ pub(super) fn bytes_by_node<'a>(rows: impl Iterator<Item = &'a BTreeMap<u32, u64
         *all.entry(*node).or_default() += bytes;
     }
     all
-}
-
-/// Nodes that hold CPUs of this set.
-pub(super) fn nodes_of(topology: &Topology, cpus: &CpuSet) -> Vec<u32> {
-    let nodes: BTreeSet<u32> = cpus.iter().filter_map(|cpu| topology.node_of_cpu(cpu)).collect();
-    nodes.into_iter().collect()
 }
 
 /// CPUs of the threads that together do nine tenths of the work; of all where next to nothing was done.

@@ -2,7 +2,6 @@
 
 use probes::model::{Gid, GidType, Rail};
 use serde::Serialize;
-use std::net::Ipv6Addr;
 
 /// A GID that a queue pair should use.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,7 +38,7 @@ impl GidRow {
         Some(Self {
             index: choice.index,
             kind: entry.and_then(|gid| gid.kind),
-            address: entry.map(|gid| address(gid.address)),
+            address: entry.map(Gid::written),
             reason: choice.reason.clone(),
         })
     }
@@ -47,11 +46,6 @@ impl GidRow {
 
 impl GidEntry {
     pub(super) fn of(gid: &Gid) -> Self {
-        Self { index: gid.index, kind: gid.kind, address: address(gid.address), netdev: gid.netdev.clone() }
+        Self { index: gid.index, kind: gid.kind, address: gid.written(), netdev: gid.netdev.clone() }
     }
-}
-
-/// `10.0.0.1` for `::ffff:10.0.0.1`.
-pub(crate) fn address(gid: Ipv6Addr) -> String {
-    gid.to_ipv4_mapped().map_or_else(|| gid.to_string(), |v4| v4.to_string())
 }

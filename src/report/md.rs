@@ -1,7 +1,7 @@
 //! A report as Markdown: a ticket that whoever gets it can act on.
 
 use super::markdown::{cell, prose, row, rule};
-use super::text::{facts, table, word};
+use super::text::{alike, facts, table, word};
 use super::{RailRow, Report};
 use crate::experiments::text::Markdown;
 use crate::rules::Severity;
@@ -97,14 +97,22 @@ fn host(report: &Report) -> &str {
 
 /// What is wrong with what to do about it; what is only worth knowing in a line.
 fn findings(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
-    for finding in &report.findings {
+    for told in alike::told(&report.findings, &report.rails) {
+        let finding = told.first;
+        let others = told.others_in_words().map(|others| format!("; {others}")).unwrap_or_default();
         if finding.severity == Severity::Info {
-            writeln!(f, "- {} `{}`: {}", word(finding.severity), finding.code, prose(&finding.message))?;
+            writeln!(
+                f,
+                "- {} `{}`: {}",
+                word(finding.severity),
+                finding.code,
+                prose(&format!("{}{others}", finding.message))
+            )?;
             continue;
         }
-        let devices = cell(&finding.devices.join(", "));
+        let devices = cell(&told.devices().collect::<Vec<_>>().join(", "));
         writeln!(f, "- **{}** `{}` on {devices}", word(finding.severity), finding.code)?;
-        writeln!(f, "  - {}", prose(&finding.message))?;
+        writeln!(f, "  - {}", prose(&format!("{}{others}", finding.message)))?;
         if !finding.advice.is_empty() {
             writeln!(f, "  - to do: {}", prose(&finding.advice))?;
         }

@@ -220,8 +220,7 @@ fn far_cpus(topology: &Topology, user: &User, node: u32, rails: &[RailId]) -> Ve
     if cpus.intersects(near) {
         return Vec::new();
     }
-    let nodes: BTreeSet<u32> = cpus.iter().filter_map(|cpu| topology.node_of_cpu(cpu)).collect();
-    nodes.into_iter().collect()
+    topology.nodes_of_cpus(&cpus).into_iter().collect()
 }
 
 /// Mappings of less than this together are stacks and libraries, no data.

@@ -39,14 +39,14 @@ fn judge(topology: &Topology, user: &User) -> Option<Finding> {
     let rails = || user.rails.iter().map(|id| &topology.rails[id.0]);
     let near: BTreeSet<u32> = rails().map(|rail| rail.numa_node).collect::<Option<_>>()?;
     // a list of CPUs names those that are possible; those that are not there are on no node
-    let may: BTreeSet<u32> = cpus.iter().filter_map(|cpu| topology.node_of_cpu(cpu)).collect();
+    let may = topology.nodes_of_cpus(&cpus);
     let far: Vec<u32> = may.difference(&near).copied().collect();
     if far.is_empty() || may.is_disjoint(&near) {
         return None;
     }
     // threads that are bound one by one are near or far, and the far ones are named
     let stays = |cpus: &CpuSet| {
-        let nodes: BTreeSet<u32> = cpus.iter().filter_map(|cpu| topology.node_of_cpu(cpu)).collect();
+        let nodes = topology.nodes_of_cpus(cpus);
         nodes.is_subset(&near) || nodes.is_disjoint(&near)
     };
     if !user.bound.is_empty() && user.bound.iter().all(|threads| stays(&threads.cpus)) {

@@ -31,8 +31,7 @@ fn inconsistent(topology: &Topology) -> Option<Finding> {
         says.push(format!("CPUs {on_two} are on two nodes"));
     }
     if let Some(core) = split.first() {
-        let on: BTreeSet<u32> = core.iter().filter_map(|cpu| topology.node_of_cpu(cpu)).collect();
-        let on: Vec<u32> = on.into_iter().collect();
+        let on: Vec<u32> = topology.nodes_of_cpus(core).into_iter().collect();
         says.push(format!(
             "threads of one core are on two nodes ({} cores, such as CPUs {core} on {})",
             split.len(),
@@ -97,8 +96,7 @@ fn conflicts(topology: &Topology) -> Vec<Finding> {
         if agree || !said.insert(rail.device.as_str()) {
             continue;
         }
-        let of_list: BTreeSet<u32> = local.iter().filter_map(|cpu| topology.node_of_cpu(cpu)).collect();
-        let of_list: Vec<u32> = of_list.into_iter().collect();
+        let of_list: Vec<u32> = topology.nodes_of_cpus(local).into_iter().collect();
         let message = format!(
             "{}: numa_node says node {node} (CPUs {cpus}), local_cpulist says CPUs {local}{}; node {node} is used",
             rail.device,

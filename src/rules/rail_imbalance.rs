@@ -10,7 +10,7 @@ use super::means::{OVER, Over, Rate, UnderLoad, held, load_direction};
 use super::wording::{called, rate, rates_of, rounded, verb};
 use super::{Finding, Limits, Rule, Severity};
 use crate::ceilings::Bytes;
-use crate::timeline::{Sum, Timeline};
+use crate::timeline::{Sum, Timeline, median};
 use probes::model::{LoadOp, RailId, Topology};
 use serde_json::{Map, Value};
 
@@ -115,7 +115,10 @@ fn alike(mut rails: Vec<Loaded>) -> Vec<Vec<Loaded>> {
 
 fn judge(topology: &Topology, group: &[Loaded], limits: &Limits, op: LoadOp) -> Option<Finding> {
     // a slow rail is no measure of itself
-    let others = |id: RailId| median(group.iter().filter(|rail| rail.id != id).map(|rail| rail.gb_per_s));
+    let others = |id: RailId| {
+        let others = group.iter().filter(|rail| rail.id != id).map(|rail| rail.gb_per_s);
+        median(others).filter(|median| *median > 0.0)
+    };
     let limit = limits.imbalance_share;
     let is_slow = |rail: &&Loaded| {
         let has_its_share = rail.shares && rail.gb_per_s >= limit * rail.bound_gb_per_s;
@@ -163,18 +166,6 @@ fn judge(topology: &Topology, group: &[Loaded], limits: &Limits, op: LoadOp) -> 
                  then load one alone: `railscope load PEER --rails DEVICE`",
         ),
     )
-}
-
-fn median(rates: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut sorted: Vec<f64> = rates.collect();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    let median = if sorted.len().is_multiple_of(2) {
-        f64::midpoint(*sorted.get(middle.checked_sub(1)?)?, sorted[middle])
-    } else {
-        sorted[middle]
-    };
-    (median > 0.0).then_some(median)
 }
 
 #[cfg(test)]

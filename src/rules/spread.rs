@@ -9,6 +9,10 @@ use probes::model::{Bond, Load, LoadOp, Process, Rail};
 /// Queue pairs for each leg that make an empty leg unlikely.
 const ENOUGH_A_LEG: u32 = 4;
 
+/// Of what is received.
+const THE_SWITCH_CHOOSES: &str = "the receiving leg is chosen by the sender's leg and the switch: have it hash layer 3+4 (UDP \
+                                  source port), and look at the same bond on the peer";
+
 /// Queue pairs on this rail: the load's, else those of the processes that use it; `None` where one's are not known.
 pub(super) fn queue_pairs(load: Option<&Load>, rail: &Rail, processes: &[Process]) -> Option<u32> {
     let of_load = load.filter(|load| load.drives(&rail.device)).and_then(|load| load.qps);
@@ -28,10 +32,7 @@ pub(super) fn advice(bond: &Bond, op: LoadOp, queue_pairs: Option<u32>) -> Strin
     let many = match queue_pairs {
         Some(count) if is_enough(bond, count) => {
             let chooses = match (op, bond.lag_port_select.as_deref()) {
-                (LoadOp::Read, _) => {
-                    "the receiving leg is chosen by the sender's leg and the switch: have it hash layer 3+4 (UDP source \
-                     port), and look at the same bond on the peer"
-                }
+                (LoadOp::Read, _) => THE_SWITCH_CHOOSES,
                 (LoadOp::Write, Some("queue_affinity")) => {
                     "the card gives each a leg when it is made; set it yourself (LAG port affinity, \
                      mlx5dv_modify_qp_lag_port)"
@@ -49,10 +50,7 @@ pub(super) fn advice(bond: &Bond, op: LoadOp, queue_pairs: Option<u32>) -> Strin
         None => format!("use at least {ENOUGH_A_LEG} queue pairs a leg, {few}"),
     };
     match (op, bond.lag_port_select.as_deref()) {
-        (LoadOp::Read, _) => format!(
-            "{many}; the receiving leg is chosen by the sender's leg and the switch: have it hash layer 3+4 \
-             (UDP source port), and look at the same bond on the peer"
-        ),
+        (LoadOp::Read, _) => format!("{many}; {THE_SWITCH_CHOOSES}"),
         (LoadOp::Write, Some("queue_affinity")) => {
             format!("{many}; or set each queue pair's leg (LAG port affinity, mlx5dv_modify_qp_lag_port)")
         }

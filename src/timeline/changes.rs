@@ -3,7 +3,7 @@
 //! States of ports and legs are not here: frames tell them at the moment they change.
 
 use super::events::port_of;
-use probes::model::{Bond, Gid, Hop, LinkLayer, Rail, Topology};
+use probes::model::{Bond, Hop, LinkLayer, Rail, Topology};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -119,19 +119,14 @@ fn of_addresses(then: &Rail, now: &Rail, add: &mut impl FnMut(&'static str, Stri
         let at = |rail: &Rail| rail.gids.iter().find(|gid| gid.index == index).cloned();
         let text = match (at(then), at(now)) {
             (Some(then), Some(now)) if then.address != now.address => {
-                format!("GID {index} moved from {} to {}", address(&then), address(&now))
+                format!("GID {index} moved from {} to {}", then.written(), now.written())
             }
-            (Some(then), None) => format!("GID {index} {} is gone", address(&then)),
-            (None, Some(now)) => format!("GID {index} {} is new", address(&now)),
+            (Some(then), None) => format!("GID {index} {} is gone", then.written()),
+            (None, Some(now)) => format!("GID {index} {} is new", now.written()),
             _ => continue,
         };
         add("gid-changed", text);
     }
-}
-
-/// As people write it: an IPv4 address without its prefix.
-fn address(gid: &Gid) -> String {
-    gid.address.to_ipv4_mapped().map_or_else(|| gid.address.to_string(), |ipv4| ipv4.to_string())
 }
 
 fn of_hop(then: &Hop, now: &Hop, add: &mut impl FnMut(&'static str, String)) {

@@ -252,15 +252,6 @@ impl Pieces {
     }
 }
 
-/// The one in the middle, or between the two there; `None` of none.
-pub fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    let upper = *values.get(middle)?;
-    Some(if values.len().is_multiple_of(2) { f64::midpoint(values[middle - 1], upper) } else { upper })
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Figure, Kind, past, rate};

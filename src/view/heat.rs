@@ -1,6 +1,5 @@
 //! Rail by time over the whole session: which rail sagged, and when.
 
-use super::figure;
 use super::groups::devices;
 use super::past;
 use super::segments::{Segment, paint};
@@ -90,7 +89,7 @@ pub fn draw(app: &App, area: Rect, frame: &mut Frame) {
 
 fn strip(app: &App, rail: RailId, span: (u64, u64), cells: usize) -> Strip {
     let rates = app.outline().heat().rates(rail, span, cells);
-    let median = figure::median(rates.iter().flatten().copied());
+    let median = crate::timeline::median(rates.iter().flatten().copied());
     let stretches = rates.iter().enumerate().filter_map(|(at, rate)| Some((at, (*rate)?)));
     let lowest = stretches.min_by(|a, b| a.1.total_cmp(&b.1));
     let most = rates.iter().flatten().copied().fold(0.0, f64::max);

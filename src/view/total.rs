@@ -46,7 +46,7 @@ impl Total {
     }
 
     fn median(&self) -> Option<f64> {
-        figure::median(self.rails.iter().map(|(_, rate)| *rate))
+        crate::timeline::median(self.rails.iter().map(|(_, rate)| *rate))
     }
 }
 

@@ -27,6 +27,14 @@ pub struct Gid {
     pub netdev: Option<String>,
 }
 
+impl Gid {
+    /// Its address as people write it: an IPv4 address without its prefix (`10.0.0.1` for `::ffff:10.0.0.1`).
+    #[must_use]
+    pub fn written(&self) -> String {
+        self.address.to_ipv4_mapped().map_or_else(|| self.address.to_string(), |v4| v4.to_string())
+    }
+}
+
 /// The GID index that a queue pair on this port should use, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GidChoice {

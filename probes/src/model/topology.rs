@@ -1,7 +1,8 @@
 //! What a host is: its nodes, rails, GPUs, and what could not be learnt about them.
 
-use super::{Gpu, Host, NumaNode, Rail};
+use super::{CpuSet, Gpu, Host, NumaNode, Rail};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// A fact that could not be learnt, and why.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -103,6 +104,12 @@ impl Topology {
     #[must_use]
     pub fn node_of_cpu(&self, cpu: u32) -> Option<u32> {
         self.numa.iter().find(|n| n.cpus.as_ref().is_some_and(|c| c.contains(cpu))).map(|n| n.node)
+    }
+
+    /// Nodes that these CPUs belong to; CPUs of no known node are on none.
+    #[must_use]
+    pub fn nodes_of_cpus(&self, cpus: &CpuSet) -> BTreeSet<u32> {
+        cpus.iter().filter_map(|cpu| self.node_of_cpu(cpu)).collect()
     }
 
     /// The node with this number.

@@ -87,8 +87,7 @@ fn siblings(root: &Root, cpu: u32, lists: [&str; 2], mask: &str) -> Option<CpuSe
 }
 
 fn is_split(topology: &Topology, core: &CpuSet) -> bool {
-    let nodes: BTreeSet<u32> = core.iter().filter_map(|cpu| topology.node_of_cpu(cpu)).collect();
-    nodes.len() > 1
+    topology.nodes_of_cpus(core).len() > 1
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 use super::Ticket;
 use crate::report::build;
-use crate::rules::Limits;
-use crate::rules::testing::{Traffic, bonded, timeline, two_sockets};
+use crate::rules::testing::{Traffic, bonded, rail, timeline, two_sockets};
+use crate::rules::{Finding, Limits, Severity};
 
 #[test]
 fn a_ticket_says_first_what_is_wrong_and_what_to_do() {
@@ -23,4 +23,23 @@ fn a_ticket_says_first_what_is_wrong_and_what_to_do() {
         let line = line.replace("\\_", "_");
         assert!(lines.contains(&line.as_str()), "{line}\nnot in\n{text}");
     }
+}
+
+#[test]
+fn findings_that_are_alike_are_told_once_as_in_the_text() {
+    let rails = ["mlx5_0", "mlx5_1", "mlx5_2"].map(rail).into();
+    let mut report = build(&timeline(two_sockets(rails), &Traffic::default()), &Limits::default(), &[]);
+    let flap = |device: &str, severity| {
+        Finding::new("flap", severity, [device], format!("{device}: the link went down once"))
+            .advise("look at it")
+    };
+    report.findings = vec![
+        flap("mlx5_0", Severity::Warning),
+        flap("mlx5_2", Severity::Warning),
+        flap("mlx5_1", Severity::Info),
+    ];
+    let text = Ticket(&report).to_string();
+    assert!(text.contains("- **WARNING** `flap` on mlx5_0, mlx5_2\n"), "{text}");
+    let said = "  - mlx5_0: the link went down once; the same of mlx5_2, but for figures and netdevs\n";
+    assert_eq!((text.matches("- **WARNING**").count(), text.matches(said).count()), (1, 1), "{text}");
 }

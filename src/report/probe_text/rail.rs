@@ -2,7 +2,6 @@
 
 use super::packed::Packed;
 use crate::ceilings;
-pub(crate) use crate::report::gids::address;
 use crate::report::rails::model;
 use crate::report::text::wrap::Wrapped;
 use probes::model::{
@@ -100,7 +99,7 @@ pub(crate) fn chosen_gid(rail: &Rail) -> String {
         return if needless { "none needed".to_owned() } else { "none usable".to_owned() };
     };
     let entry = rail.gids.iter().find(|gid| gid.index == choice.index);
-    let address = entry.map_or_else(|| "?".to_owned(), |gid| address(gid.address));
+    let address = entry.map_or_else(|| "?".to_owned(), Gid::written);
     format!("{} = {address}, {}", choice.index, choice.reason)
 }
 
@@ -126,7 +125,7 @@ fn other_gids(rail: &Rail) -> Vec<String> {
             Some(netdev) if gid.netdev != rail.netdev => format!(" on {netdev}"),
             _ => String::new(),
         };
-        format!("also {} = {}{netdev}", indices.join(", "), address(gid.address))
+        format!("also {} = {}{netdev}", indices.join(", "), gid.written())
     };
     rows.iter().map(text).collect()
 }

@@ -26,7 +26,7 @@ pub(super) fn far(topology: &Topology, user: &User) -> Option<Finding> {
         return None;
     }
     let cpus: CpuSet = far.iter().flat_map(|threads| threads.cpus.iter()).collect();
-    let far_nodes: BTreeSet<u32> = cpus.iter().filter_map(|cpu| topology.node_of_cpu(cpu)).collect();
+    let far_nodes = topology.nodes_of_cpus(&cpus);
     let node = *near.first()?;
     let is_mild = same_socket(topology, &far_nodes, node);
     let severity = if is_mild { Severity::Info } else { Severity::Warning };
@@ -65,14 +65,14 @@ pub(super) fn far(topology: &Topology, user: &User) -> Option<Finding> {
 
 /// `thread poll (TID 778) may run on CPU 20 (node 5) only`.
 fn in_words(topology: &Topology, threads: &BoundThreads) -> String {
-    let nodes_of: BTreeSet<u32> = threads.cpus.iter().filter_map(|cpu| topology.node_of_cpu(cpu)).collect();
+    let on: Vec<u32> = topology.nodes_of_cpus(&threads.cpus).into_iter().collect();
     let cpus = threads.cpus.to_string();
     let cpu = if cpus.contains([',', '-']) { "CPUs" } else { "CPU" };
     let who = match threads.count {
         1 => format!("thread {} (TID {})", threads.name, threads.busiest),
         several => format!("{several} threads ({}, TID {}, and others)", threads.name, threads.busiest),
     };
-    format!("{who} may run on {cpu} {cpus} ({}) only", nodes(&nodes_of.into_iter().collect::<Vec<_>>()))
+    format!("{who} may run on {cpu} {cpus} ({}) only", nodes(&on))
 }
 
 #[cfg(test)]

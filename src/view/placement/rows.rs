@@ -121,12 +121,11 @@ fn is_about(finding: &Finding, row: &Row) -> bool {
 
 impl<'a> Row<'a> {
     fn of(topology: &Topology, rail: &'a Rail, cpus: Option<CpuSet>, memory: Memory) -> Self {
-        let nodes = cpus.iter().flat_map(CpuSet::iter).filter_map(|cpu| topology.node_of_cpu(cpu));
         Self {
             who: String::new(),
             pid: None,
             rail,
-            cpu_nodes: nodes.collect(),
+            cpu_nodes: cpus.as_ref().map(|cpus| topology.nodes_of_cpus(cpus)).unwrap_or_default(),
             cpus,
             memory,
             mappings_tell: true,

@@ -57,7 +57,7 @@ pub fn gids(rail: &Rail, page: &mut Page) {
             None => "?",
         };
         let index = format!("{} {:>4}", if chosen { theme.pick("▸", ">") } else { " " }, gid.index);
-        let address = text::address(gid.address);
+        let address = gid.written();
         let netdev = gid.netdev.as_deref().unwrap_or("-");
         let cells = columns(&index, kind, &address, netdev, if chosen { "use this" } else { "" });
         put(page, cells, if chosen { theme.strong() } else { theme.plain() });

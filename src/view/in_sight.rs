@@ -97,6 +97,8 @@ fn a_rail_names_its_users() {
         mems_allowed: None,
         last_cpus: Vec::new(),
         large_mapping_bytes_by_node: None,
+        registered_large_bytes: None,
+        gpu: None,
         rank: None,
     };
     timeline.push(Frame { processes: Some(Arc::new(vec![process])), ..Frame::default() });

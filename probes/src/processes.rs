@@ -223,11 +223,12 @@ impl Watcher {
         let gpu = self.gpus.of(root, pid, threads.started, now_ns);
         let registered_large_bytes = self.registered.large_bytes(pid, device);
         let mapped: u64 = bytes_by_node.iter().flat_map(BTreeMap::values).sum();
-        if !Process::mappings_tell(mapped, registered_large_bytes) {
+        let registered = self.registered.all_large_bytes(pid);
+        if !Process::mappings_tell(mapped, registered) {
             gap(format!(
                 "{} MiB in large mappings, and {} MiB registered in regions as large: where its buffers are is not known",
                 mapped >> 20,
-                registered_large_bytes.unwrap_or(0) >> 20
+                registered.unwrap_or(0) >> 20
             ));
         }
         Some(Process {

@@ -84,17 +84,6 @@ pub struct Process {
 const MANY: u64 = 8;
 
 impl Process {
-    /// Bytes in its large mappings, on all nodes; `None` where that was not read.
-    #[must_use]
-    pub fn large_mapping_bytes(&self) -> Option<u64> {
-        Some(
-            self.large_mapping_bytes_by_node
-                .as_ref()?
-                .values()
-                .fold(0, |sum: u64, more| sum.saturating_add(*more)),
-        )
-    }
-
     /// Whether large mappings of so many bytes tell where the buffers are, of which so many bytes were registered; taken for
     /// granted where the kernel does not tell what was.
     #[must_use]

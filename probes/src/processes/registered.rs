@@ -130,6 +130,12 @@ impl Watched {
         Some(told.get(&(pid, device.to_owned())).map_or(0, |registered| registered.large_bytes))
     }
 
+    /// The same of all devices together.
+    pub(super) fn all_large_bytes(&self, pid: u32) -> Option<u64> {
+        let of_it = self.told.as_ref()?.iter().filter(|((owner, _), _)| *owner == pid);
+        Some(of_it.fold(0, |sum: u64, (_, registered)| sum.saturating_add(registered.large_bytes)))
+    }
+
     /// Asks again where it is time to.
     pub(super) fn look(&mut self, root: &Root, now_ns: u64) {
         if now_ns < self.next_ns {

@@ -129,6 +129,12 @@ fn what_is_registered_in_large_regions_is_told_and_a_heap_beside_it_leaves_a_gap
     let mut watcher = Watcher::open(&root, &mut few);
     assert_eq!(watcher.look(&root, 0).unwrap()[0].registered_large_bytes, Some(2 << 20));
     assert_eq!(few.gaps, []);
+    let elsewhere = r#"[{"ifname":"mlx5_9","pid":42,"mrlen":2097152}]"#;
+    root.lay_over("captured/rdma-res-mr.json", Some(elsewhere));
+    let mut with_another = topology();
+    let mut watcher = Watcher::open(&root, &mut with_another);
+    assert_eq!(watcher.look(&root, 0).unwrap()[0].registered_large_bytes, Some(0));
+    assert_eq!(with_another.gaps, [], "it is the process's memory, whichever device it gave it to");
     root.lay_over("captured/rdma-res-mr.json", Some(r#"[{"ifname":"mlx5_0","pid":42,"mrlen":4096}]"#));
     let mut none = topology();
     let _watcher = Watcher::open(&root, &mut none);

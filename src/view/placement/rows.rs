@@ -53,6 +53,15 @@ pub fn rows(app: &App) -> Vec<Row<'_>> {
         !(known_by_thread && process.source == ProcessSource::OurLoad)
     });
     let mut rows: Vec<Row> = processes.filter_map(|process| of_process(topology, process)).collect();
+    let registered = |pid: u32| {
+        let of_it = host.processes().unwrap_or_default().iter().filter(|process| process.pid == pid);
+        of_it.filter_map(|process| process.registered_large_bytes).reduce(u64::saturating_add)
+    };
+    for row in &mut rows {
+        if let (Some(pid), Memory::Mappings(bytes)) = (row.pid, &row.memory) {
+            row.mappings_tell = Process::mappings_tell(bytes.values().sum(), registered(pid));
+        }
+    }
     rows.extend(threads);
     rows.retain(|row| app.lists_user(&row.who, &row.rail.device));
     for row in &mut rows {
@@ -70,9 +79,6 @@ fn of_process<'a>(topology: &'a Topology, process: &Process) -> Option<Row<'a>> 
     Some(Row {
         who: format!("{} {}{rank}", process.name, process.pid),
         pid: Some(process.pid),
-        mappings_tell: process
-            .large_mapping_bytes()
-            .is_none_or(|mapped| Process::mappings_tell(mapped, process.registered_large_bytes)),
         ..Row::of(topology, rail, process.cpus_allowed.clone(), memory)
     })
 }

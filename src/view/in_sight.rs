@@ -100,8 +100,6 @@ fn a_rail_names_its_users() {
         registered_large_bytes: None,
         gpu: None,
         rank: None,
-        gpu: None,
-        registered_large_bytes: None,
     };
     timeline.push(Frame { processes: Some(Arc::new(vec![process])), ..Frame::default() });
     let mut app = of_timeline(&timeline, View::Rail).with_rail(0);

@@ -95,7 +95,7 @@ fn a_load_is_started_anew_gives_way_to_a_diagnosis_and_is_started_again() {
     person.types("S\x15-q 3\r");
     person.sees("READ 16K \u{d7} 3 QPs over TCP, loopback, measuring");
     person.types("S-d mlx5_1\r");
-    person.sees("READ 16K \u{d7} 3 QPs over TCP, loopback, warming up");
+    person.sees("load 4 of this session");
     person.sees("READ 16K \u{d7} 3 QPs over TCP, loopback, measuring");
     person.types("d");
     person.sees("H1  H2  H3  H4  H5  H6  H7");

@@ -145,7 +145,7 @@ pub const BINDINGS: &[Binding] = &[
     binding(Action::Help, "help", &[letter('?'), plain(KeyCode::F(1))], "this help", Some("help")),
     // in raw mode Ctrl-C is a key, not a signal
     binding(Action::Quit, "quit", &[letter('q'), ctrl('c')], "leave", Some("quit")),
-    binding(Action::Back, "back", &[plain(KeyCode::Esc)], "back; from home: leave", None),
+    binding(Action::Back, "back", &[plain(KeyCode::Esc)], "back; out of a replay", None),
     binding(Action::Go(View::Home), "home", &[letter('1')], "every rail, and findings", None),
     binding(Action::Go(View::Topology), "topology", &[letter('2')], "the machine drawn", None),
     binding(Action::Go(View::Rail), "rail", &[letter('3')], "one rail in full", None),

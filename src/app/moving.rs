@@ -1,7 +1,7 @@
 //! Going from view to view, and moving in them.
 
 use super::popups::Popup;
-use super::{Action, App, Command, Taken, View, Zoom, picker, selection};
+use super::{Action, App, Command, Mode, Taken, View, Zoom, picker, selection};
 use crate::session::Now;
 use crate::view::{self as screen, Seen};
 
@@ -28,8 +28,15 @@ impl App {
         } else if self.view != View::Home {
             let from = self.opened.take().map(|opened| opened.from);
             self.go(from.unwrap_or_default());
-        } else {
+        } else if self.heat_open {
+            self.heat_open = false;
+        } else if self.how.mode == Mode::Replay {
+            // to the list that it was opened from, or out: nothing is lost by it
             return Command::Quit;
+        } else {
+            // what goes on would end, by one Esc too many
+            let (back, leave) = (self.keys().first(Action::Back), self.keys().first(Action::Quit));
+            return self.say(&format!("{back} goes back, and nothing is before Home; {leave} leaves"));
         }
         Command::DrawNow
     }

@@ -91,7 +91,7 @@ fn a_step_beyond_the_end_says_so_whichever_was_first() {
 
 #[test]
 fn escape_closes_the_help_before_it_leaves() {
-    let mut app = app(Mode::Live);
+    let mut app = app(Mode::Replay);
     let escape = |app: &mut App| app.update(Msg::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE)));
     press(&mut app, '?');
     assert!(app.popups().help().is_some());

@@ -74,6 +74,14 @@ impl Diagnosis {
             0 if self.rails.iter().all(|rail| rail.alone_gb_per_s.is_none()) => {
                 "nothing could be measured".to_owned()
             }
+            0 if self.cut_short => {
+                let left = match self.unmeasured() {
+                    0 => String::new(),
+                    1 => "; 1 was not measured".to_owned(),
+                    count => format!("; {count} were not measured"),
+                };
+                format!("no rail was seen to be slow before it was ended{left}")
+            }
             0 if self.unmeasured() > 0 => {
                 format!("no rail that could be measured is slow, and {} could not be", self.unmeasured())
             }
@@ -83,11 +91,21 @@ impl Diagnosis {
             0 if self.caveat.as_ref().is_some_and(|caveat| caveat.contains(OVER_TCP)) => {
                 "not judged: a load over TCP proves nothing about a rail".to_owned()
             }
-            0 if self.cut_short => "no rail was seen to be slow before it was ended".to_owned(),
             0 => "no rail is slow".to_owned(),
             1 => "1 rail is slow".to_owned(),
             count => format!("{count} rails are slow"),
         }
+    }
+}
+
+/// A sentence with a small letter first, unless its first word is an abbreviation.
+fn in_mid_sentence(sentence: &str) -> String {
+    let mut chars = sentence.chars();
+    match (chars.next(), chars.clone().next()) {
+        (Some(first), Some(second)) if second.is_lowercase() || second == ' ' => {
+            first.to_lowercase().chain(chars).collect()
+        }
+        _ => sentence.to_owned(),
     }
 }
 
@@ -132,10 +150,13 @@ impl RailDiagnosis {
                 below, `--place cpu:N,mem:N`, `numactl -N N -m N`); the node that the platform tells for it looks wrong, \
                 so look at `railscope probe`, the BIOS and the slot"
                 .to_owned(),
-            Some(cause) if crate::rules::explain::of(cause).is_some() => {
-                format!("what to do: `railscope explain {cause}`")
+            cause => {
+                let code = cause.unwrap_or("slow-unexplained");
+                let mend = crate::rules::explain::of(code).map(|told| told.mend.trim_end_matches('.'));
+                let mend = mend.map_or_else(String::new, |mend| format!("{} (", in_mid_sentence(mend)));
+                let end = if mend.is_empty() { "" } else { ")" };
+                format!("what to do: {mend}`railscope explain {code}`{end}")
             }
-            _ => "what to do: `railscope explain slow-unexplained`".to_owned(),
         }
     }
 

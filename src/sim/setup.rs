@@ -28,6 +28,8 @@ pub struct Setup {
     pub misplaced: bool,
     /// Leg of each bond that the sender was told to use, from 1; `None`: queue pairs take the legs in turn.
     pub leg: Option<u32>,
+    /// Devices that are loaded; `None`: all.
+    pub rails: Option<Vec<String>>,
     /// Which set of flow labels each rail's queue pairs have; 0 of a rail that is not named.
     pub labels: BTreeMap<String, u32>,
     /// Whether the load goes over memory that is in no cache.
@@ -61,6 +63,7 @@ impl Setup {
             place: params.place.clone(),
             misplaced: false,
             leg: params.leg,
+            rails: None,
             labels: params.labels.clone(),
             is_cold: params.working_set != WorkingSet::Hot,
             warmup: Duration::try_from_secs_f64(params.warmup_s).unwrap_or_default(),

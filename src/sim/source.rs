@@ -99,7 +99,7 @@ impl Simulated {
             interval >= Duration::from_millis(1),
             "--every: the simulator makes at most a thousand frames a second; take 1ms or more"
         );
-        let able = world.able();
+        let able = world.loaded(setup);
         let clock = Arc::new(Clock::new(able.len() * setup.shares().len()));
         let mut simulated = Self {
             load: Arc::new(setup.load(world, &able)),
@@ -154,7 +154,7 @@ impl Simulated {
     }
 
     fn start(&mut self, world: &World, setup: &Setup, seed: u64) -> std::io::Result<()> {
-        let able = world.able();
+        let able = world.loaded(setup);
         let rates = rates_gb_per_s(world, setup, &able);
         let held_by = held_by(world, setup, &able, &rates);
         for (at, (number, rail)) in (1_u32..).zip(&world.topology.rails).enumerate() {

@@ -247,3 +247,20 @@ fn a_session_without_end_ends_when_it_is_told_to() {
     stop.stop();
     assert_eq!(source.next_frame().unwrap(), None);
 }
+
+#[test]
+fn a_load_of_some_rails_leaves_the_others_alone() {
+    let world = Scenario::world("healthy", 1).unwrap();
+    let rails = Some(vec!["mlx5_bond_2".to_owned()]);
+    let setup = Setup { rails, in_all: Some(Duration::from_secs(2)), ..Setup::default() };
+    let source = Simulated::of(&world, &setup, 1, Duration::from_millis(100), Pace::AsFastAsPossible);
+    let mut source = source.unwrap();
+    let mut last = None;
+    while let Some(frame) = source.next_frame().unwrap() {
+        last = Some(frame);
+    }
+    let last = last.unwrap();
+    assert_eq!(last.load.as_ref().unwrap().devices, ["mlx5_bond_2"]);
+    let moved: Vec<bool> = last.rails.iter().map(|rail| rail.rx_bytes > Some(0)).collect();
+    assert_eq!(moved, [false, true, false, false, false, false, false, false]);
+}

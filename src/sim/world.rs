@@ -3,6 +3,7 @@
 use super::far_end::FarEnd;
 use super::node;
 use super::scenario::{DEVICE, Fault, Scenario};
+use super::setup::Setup;
 use probes::model::{Rail, Topology};
 use std::collections::BTreeMap;
 
@@ -157,6 +158,14 @@ impl World {
     /// Positions of the rails that can be loaded.
     pub(super) fn able(&self) -> Vec<usize> {
         (0..self.unseen.len()).filter(|&at| self.unseen[at].refuses.is_none()).collect()
+    }
+
+    /// Positions of those that a load of its kind takes.
+    pub(super) fn loaded(&self, setup: &Setup) -> Vec<usize> {
+        let is_wanted = |at: &usize| {
+            setup.rails.as_ref().is_none_or(|rails| rails.contains(&self.topology.rails[*at].device))
+        };
+        self.able().into_iter().filter(is_wanted).collect()
     }
 
     /// Node that the slot of a rail hangs on.

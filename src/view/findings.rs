@@ -20,7 +20,7 @@ pub const LEAST_HEIGHT: u16 = 4;
 pub const GOOD_HEIGHT: u16 = 9;
 
 /// A rail may be low because nothing asks more of it.
-const NOT_JUDGED: &str = "no load: a low rate is no finding";
+const NOT_JUDGED: &str = "no load: a low rate alone is no finding";
 
 /// With so many lines, ordinary findings are told in full.
 pub const AMPLE_HEIGHT: u16 = 16;

@@ -1,7 +1,7 @@
 //! The line at the foot of the screen: the keys, or the text that is being typed.
 
 use super::hints::piece;
-use super::segments::{Segment, paint};
+use super::segments::{GAP, Segment, paint};
 use super::theme::Theme;
 use crate::app::{
     Action, App, BINDINGS, FORMS_OF_CHANGES, FORMS_OF_RATE, FORMS_OF_TIME, Mode, Prompt, Question, View,
@@ -89,13 +89,15 @@ pub fn ask(prompt: &Prompt, theme: Theme, area: Rect, frame: &mut Frame) {
         Question::Filter => ("filter:", "device, netdev, N0 or code; Enter keeps it, Esc ends it"),
         Question::Mark => ("mark:", "what happens now, in a few words; Enter sets it"),
     };
-    let room = usize::from(area.width).saturating_sub(question.len() + 2);
+    let cells = usize::from(area.width);
+    // a reason is of more use than the beginning of what it is about
+    let room = if prompt.refusal.is_some() { cells / 3 } else { cells.saturating_sub(question.len() + 2) };
     let typed = theme.text(&prompt.text);
     let mut end = typed.as_str();
     while width(end) > room && !end.is_empty() {
         end = &end[end.chars().next().map_or(0, char::len_utf8)..];
     }
-    let room = usize::from(area.width).saturating_sub(width(end) + question.len() + 4);
+    let room = cells.saturating_sub(width(end) + question.len() + 1 + 2 * GAP);
     let (hint, style) = match &prompt.refusal {
         // of a reason, its beginning says more than nothing
         Some(refusal) => (clip(&theme.text(refusal), room, theme.symbols), theme.strong()),
@@ -108,4 +110,28 @@ pub fn ask(prompt: &Prompt, theme: Theme, area: Rect, frame: &mut Frame) {
     ];
     let right = vec![Segment::new(hint, style, 1)];
     paint(left, right, area, frame.buffer_mut(), theme.symbols);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ask;
+    use crate::app::{Prompt, Question};
+    use crate::view::Theme;
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    #[test]
+    fn why_an_answer_is_of_no_use_stands_beside_it_however_long_either_is() {
+        let refusal = Some("`foo` is no flag of a load; `railscope load --help` has them".to_owned());
+        for text in ["foo", "-q 16 -s 1M --place cpu:0,mem:1 --workers 4 --tclass 106 foo"] {
+            for cells in [50, 60, 80, 120] {
+                let prompt =
+                    Prompt { text: text.to_owned(), refusal: refusal.clone(), ..Prompt::new(Question::Anew) };
+                let mut terminal = Terminal::new(TestBackend::new(cells, 1)).unwrap();
+                terminal.draw(|frame| ask(&prompt, Theme::default(), frame.area(), frame)).unwrap();
+                let line = terminal.backend().to_string();
+                assert!(line.contains("foo") && line.contains("`foo` is n"), "{cells}: {line}");
+            }
+        }
+    }
 }

@@ -141,6 +141,6 @@ fn beside_findings_without_a_load_a_low_rate_is_said_to_be_none() {
         ["mlx5_bond_1"],
         "low",
     )]);
-    assert!(screen(&mut app, (80, 24)).contains("no load: a low rate is no finding"));
+    assert!(screen(&mut app, (80, 24)).contains("no load: a low rate alone is no finding"));
     assert!(!screen(&mut recorded("mixed.rsz", View::Home), (80, 24)).contains("no load:"));
 }

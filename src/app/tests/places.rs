@@ -42,7 +42,13 @@ fn back_goes_where_one_came_from() {
     code(&mut live, KeyCode::Esc);
     assert_eq!(live.view(), View::Topology);
     code(&mut live, KeyCode::Esc);
-    assert_eq!((live.view(), code(&mut live, KeyCode::Esc)), (View::Home, Command::Quit));
+    assert_eq!((live.view(), code(&mut live, KeyCode::Esc)), (View::Home, Command::DrawNow));
+    assert!(live.notice().unwrap().ends_with("q leaves"), "what goes on is not ended by one Esc too many");
+    press(&mut live, 'z');
+    code(&mut live, KeyCode::Esc);
+    assert!(!live.heat_is_open());
+    let mut replay = app(Mode::Replay);
+    assert_eq!(code(&mut replay, KeyCode::Esc), Command::Quit);
 }
 
 #[test]

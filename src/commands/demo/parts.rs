@@ -38,23 +38,37 @@ impl Diagnoses {
 
 /// The knobs of the load, as flags of `railscope load`; copies mean the same.
 #[derive(Clone)]
-struct Knobs(Arc<Mutex<LoadWords>>);
+struct Knobs {
+    words: Arc<Mutex<LoadWords>>,
+    /// Rails that it can be of.
+    rails: Vec<String>,
+}
 
 impl Knobs {
-    fn new() -> Result<Self, String> {
-        Ok(Self(Arc::new(Mutex::new(LoadWords::of(["--transport".into(), "sim".into()])?))))
+    fn new(rails: Vec<String>) -> Result<Self, String> {
+        let words = LoadWords::of(["--transport".into(), "sim".into()])?;
+        Ok(Self { words: Arc::new(Mutex::new(words)), rails })
     }
 
     /// The same with these changes, and what they mean.
-    fn changed(&self, changes: &str) -> Result<(LoadWords, Params), String> {
-        let words = self.0.lock().unwrap_or_else(PoisonError::into_inner).changed(changes)?;
-        let params = request::params(&words.args()?.with_preset())?;
+    fn changed(&self, changes: &str) -> Result<(LoadWords, Setup), String> {
+        let words = self.words.lock().unwrap_or_else(PoisonError::into_inner).changed(changes)?;
+        let args = words.args()?.with_preset();
+        let params = request::params(&args)?;
         Setup::check(&params)?;
-        Ok((words, params))
+        let rails = args.common.overlay.rails;
+        let is_none = |name: &&String| !self.rails.contains(*name);
+        if let Some(name) = rails.iter().flatten().find(is_none) {
+            return Err(format!("-d {name}: this session has no such rail"));
+        }
+        // threads go where the scenario has them, until somebody says where
+        let misplaced = !words.line().contains(" --place ");
+        let warmup = Setup::default().warmup;
+        Ok((words, Setup { misplaced, rails, warmup, ..Setup::of(&params, None) }))
     }
 
     fn keep(&self, words: LoadWords) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = words;
+        *self.words.lock().unwrap_or_else(PoisonError::into_inner) = words;
     }
 }
 
@@ -70,19 +84,20 @@ impl Demo {
         stop: &Stop,
         throttle: Throttle,
     ) -> anyhow::Result<(Box<dyn FrameSource>, Next, Anew, Diagnoses)> {
-        let knobs = Knobs::new().map_err(anyhow::Error::msg)?;
+        let (usual, setup) =
+            (Params::default(), Setup { misplaced: true, in_all: self.time, ..Setup::default() });
+        let part = stop.part();
+        let source = self.load(&setup, &part, &throttle)?;
+        let rails = source.session().topology().rails.iter().map(|rail| rail.device.clone()).collect();
+        let knobs = Knobs::new(rails).map_err(anyhow::Error::msg)?;
         let judge = knobs.clone();
         let anew = Anew::new(move |changes| judge.changed(changes).map(|_| in_words(changes)));
-        let usual = Params::default();
         anew.ask(Asked {
             line: format!("railscope demo --scenario {} --seed {}", self.scenario, self.seed),
             timeout: usual.timeout,
             gid_index: usual.gid_index,
             traffic_class: usual.traffic_class,
         });
-        let part = stop.part();
-        let setup = Setup { misplaced: true, in_all: self.time, ..Setup::default() };
-        let source = self.load(&setup, &part, &throttle)?;
         let so_far = SoFar::default();
         let first = SimulatedPart::new(source, so_far.clone(), 0);
         anew.begun(Now::Load, part);
@@ -157,11 +172,7 @@ impl Later {
     }
 
     fn load(&mut self, changes: &str, stop: &Stop) -> Result<Box<dyn FrameSource>, String> {
-        let (words, params) = self.knobs.changed(changes)?;
-        // threads go where the scenario has them, until somebody says where
-        let misplaced = !words.line().contains(" --place ");
-        let warmup = Setup::default().warmup;
-        let setup = Setup { misplaced, warmup, ..Setup::of(&params, None) };
+        let (words, setup) = self.knobs.changed(changes)?;
         // what keys told the load before it is not meant for this one
         self.throttle.take();
         let source = self.demo.load(&setup, stop, &self.throttle).map_err(|error| format!("{error:#}"))?;
@@ -182,5 +193,24 @@ impl Later {
         let source = AtRest::after(self.session.clone(), self.so_far.clone(), self.demo.every, stop.clone());
         self.anew.begun(now, stop);
         Link { source: Box::new(source), mark: Some(mark.to_owned()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Knobs;
+
+    #[test]
+    fn the_knobs_of_a_demo_are_those_of_a_load_on_its_rails() {
+        let knobs = Knobs::new(vec!["mlx5_0".to_owned(), "mlx5_1".to_owned()]).unwrap();
+        let (_, setup) = knobs.changed("-d mlx5_1 -q 16").unwrap();
+        assert_eq!((setup.rails.as_deref(), setup.qps), (Some(&["mlx5_1".to_owned()][..]), 16));
+        assert!(setup.misplaced, "threads stay where the scenario has them");
+        assert!(!knobs.changed("--place local").unwrap().1.misplaced, "somebody said where");
+        assert_eq!(
+            knobs.changed("-d nothing").err().as_deref(),
+            Some("-d nothing: this session has no such rail")
+        );
+        assert!(knobs.changed("foo").is_err());
     }
 }

@@ -44,7 +44,7 @@ pub const TERMS: &[Term] = &[
         means: "Several Ethernet ports joined into one netdev. With RoCE LAG the ports of one card also carry one RDMA device.",
     },
     Term {
-        words: &["ceiling"],
+        words: &["ceiling", "ceil"],
         means: "What a rail could do at most by one of its parts: line (the wire's payload), PCIe (its slowest hop), READ window. \
                 The lowest one counts.",
     },
@@ -58,6 +58,10 @@ pub const TERMS: &[Term] = &[
         means: "Where the card says that a request is done. Programs poll it; an empty poll found nothing.",
     },
     Term {
+        words: &["control"],
+        means: "In a diagnosis: the healthy rail that is loaded in the same ways as the slow ones, to hold them against.",
+    },
+    Term {
         words: &["counted"],
         means: "What the counters of a port tell: payload with the headers of its packets, without what is around a packet on the wire.",
     },
@@ -69,6 +73,10 @@ pub const TERMS: &[Term] = &[
         words: &["described"],
         means: "Of a load: told by a file beside a copied tree (captured/load.json), and not run by railscope; it says when which rails \
                 were loaded.",
+    },
+    Term {
+        words: &["distance"],
+        means: "How far one NUMA node is from another, as the firmware tells it: 10 is the node itself, 20 twice as far.",
     },
     Term { words: &["dmabuf"], means: "The kernel's own way to let a NIC reach a GPU's memory." },
     Term {
@@ -90,6 +98,12 @@ pub const TERMS: &[Term] = &[
     },
     Term { words: &["goodput"], means: "Payload a second: what is left of the wire's rate without headers." },
     Term { words: &["GUID"], means: "A number that names a card or port for ever, as a MAC address does." },
+    Term {
+        words: &["H1", "H2", "H3", "H4", "H5", "H6", "H7"],
+        means: "The seven causes that a diagnosis tries on a slow rail: H1 one leg of the bond carries everything, H2 a PCIe link \
+                shared with other rails, H3 a low PCIe link of its own, H4 placement on another NUMA node, H5 the fabric \
+                (congestion, loss, pauses), H6 the READs outstanding or the posting thread, H7 host memory.",
+    },
     Term {
         words: &["HDR", "NDR", "EDR"],
         means: "Generations of InfiniBand: 100 (EDR), 200 (HDR) and 400 Gb/s (NDR) over four lanes.",
@@ -120,6 +134,10 @@ pub const TERMS: &[Term] = &[
     Term {
         words: &["loopback"],
         means: "Traffic between two queue pairs of one host: it does not go over the fabric.",
+    },
+    Term {
+        words: &["median"],
+        means: "The middle one of the rates in order: half of the rails have more, half have less.",
     },
     Term {
         words: &["memlock"],

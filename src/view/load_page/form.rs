@@ -75,7 +75,11 @@ pub fn draw(app: &App, load: &LoadBlock, page: &mut Page) {
             "starts it anew with other knobs, by their flags: the load ends, and goes on with new queue pairs",
             theme.plain(),
         );
-        "the line below starts it in another terminal"
+        if app.how().mode == Mode::Demo {
+            "the line below starts the demo in another terminal, as it was before knobs were changed here"
+        } else {
+            "the line below starts it in another terminal"
+        }
     } else if app.how().mode == Mode::Demo {
         "every other knob stays as the demo has it; `railscope load PEER` takes each"
     } else {

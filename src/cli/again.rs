@@ -180,8 +180,10 @@ fn changes(arg: &Arg) -> Result<(), String> {
     if KNOBS.contains(&id) || SHARED_KNOBS.contains(&id) {
         return Ok(());
     }
-    let flag = arg.get_long().map_or_else(|| "the peer".to_owned(), |long| format!("--{long}"));
-    Err(format!("{flag}: no knob of the load; leave, and start again with it"))
+    Err(match arg.get_long() {
+        Some(flag) => format!("--{flag}: no knob of the load; leave, and start again with it"),
+        None => "flags only, as in `-q 16`; of another peer a load begins anew".to_owned(),
+    })
 }
 
 /// The first line of what the parser says, which is the reason.
@@ -237,7 +239,7 @@ mod tests {
             ("-q 0", "0 is not in 1..=4096"),
             ("--qpz 4", "--qpz"),
             ("-s -5", "no flag takes a negative number"),
-            ("n3", "the peer: no knob"),
+            ("n3", "flags only"),
             ("--record x.rsz", "--record: no knob"),
             ("--headless", "--headless: no knob"),
             ("--token default", "--token: no knob"),

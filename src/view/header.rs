@@ -3,7 +3,7 @@
 use super::segments::{Segment, paint};
 use super::theme::Theme;
 use super::units::{exact_position, position, seconds, time_of_day};
-use crate::app::{App, Mode};
+use crate::app::{Action, App, Mode, View};
 use crate::session::Now;
 use crate::settings::{Period, Size};
 use crate::timeline::HostTimeline;
@@ -155,7 +155,7 @@ fn load(app: &App) -> String {
     let host = app.shown().local();
     let experiment = host.latest().and_then(|frame| frame.experiment.as_deref());
     match (host.load(), experiment) {
-        (_, Some(experiment)) => of_diagnosis(experiment),
+        (_, Some(experiment)) => of_diagnosis(app, experiment),
         (None, None) if app.is_diagnosing() => "diagnosis: its first load".to_owned(),
         (None, None) => "watching; no load".to_owned(),
         (Some(load), None) => describe(load, host, app.theme().pick("×", "x")),
@@ -176,13 +176,20 @@ fn without_load(now: Now) -> Option<String> {
 }
 
 /// The planned load whose sample a frame is.
-fn of_diagnosis(experiment: &Experiment) -> String {
+fn of_diagnosis(app: &App, experiment: &Experiment) -> String {
     let rail = match experiment.devices.as_slice() {
         [rail] => format!("{rail}, "),
         _ => String::new(),
     };
     let outcome = if experiment.edge == ExperimentEdge::Failed { ": failed" } else { "" };
-    format!("diagnosis, last made: {rail}{}{outcome}", experiment.kind)
+    // elsewhere one does not see that there is a verdict
+    let key = app.keys().first(Action::Go(View::Experiments));
+    let verdict = if app.view() == View::Experiments || key.is_empty() {
+        String::new()
+    } else {
+        format!(" (verdict: {key})")
+    };
+    format!("diagnosis{verdict}, last made: {rail}{}{outcome}", experiment.kind)
 }
 
 fn describe(load: &Load, host: &HostTimeline, times: &str) -> String {

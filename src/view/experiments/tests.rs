@@ -61,6 +61,8 @@ fn the_load_view_tells_the_planned_load_that_goes_on_and_not_that_there_is_none(
         }
         assert!(!text.contains("No load"), "{text}");
     }
+    let home = screen(&after(6).at_view(View::Home), (80, 24));
+    assert!(home.contains("diagnosis (verdict: 6), last made: "), "{home}");
     let mut over = after(usize::MAX).at_view(View::Load);
     over.prepare();
     let text = screen(&over, (80, 24));

@@ -118,7 +118,11 @@ impl Diagnosis {
             hostname: topology.host.hostname.clone(),
             peer: None,
             caveat: None,
-            load: format!("READ, {} messages, {qps} queue pairs a rail", Size(size_bytes)),
+            load: format!(
+                "READ, {} messages, {qps} queue pair{} a rail",
+                Size(size_bytes),
+                if qps == 1 { "" } else { "s" }
+            ),
             took_s: (took.as_secs_f64() * 10.0).round() / 10.0,
             cut_short: false,
             rails,

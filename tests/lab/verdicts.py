@@ -140,7 +140,7 @@ def diagnosed(a, b, _):
         f"railscope diagnose {address_of(0, 'b')} --rails rail0,rail2 --for 2s --size 4096 --qps {SHAPE['qps']}"
         f" --depth {SHAPE['depth']} --timeout 17 --json"
     )
-    with Server(b), shaped(b, 0, "loss 10%"):
+    with Server(b), shaped(b, 0, "loss 6%"):
         job = a.start(command).wait(300)
     expect(job.status == 1, f"{command} ended with {job.status}:\n{tail(job.err)}")
     said = json.loads(job.out)

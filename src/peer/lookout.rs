@@ -19,11 +19,14 @@ enum Seen {
 }
 
 impl Lookout {
-    /// Begins with what is there now.
+    /// Begins with what is there now; one that is gone already, though it is offered, is news to the first look.
     #[must_use]
     pub fn over(root: Root, offers: &[Offer]) -> Self {
         let rails = offers.iter().map(|offer| {
-            let seen = look(&root, &offer.device, offer.port);
+            let seen = match look(&root, &offer.device, offer.port) {
+                Seen::Gone => Seen::There(None),
+                seen @ Seen::There(_) => seen,
+            };
             (offer.device.clone(), offer.port, seen)
         });
         Self { rails: rails.collect(), root }
@@ -80,6 +83,15 @@ mod tests {
     use super::Lookout;
     use crate::peer::fake;
     use probes::root::Root;
+
+    #[test]
+    fn a_rail_that_went_before_the_first_look_is_told_all_the_same() {
+        let tree = tempfile::tempdir().unwrap();
+        let mut lookout = Lookout::over(Root::at(tree.path()), &fake::end("n2", 2).offers);
+        let said = lookout.look();
+        assert!(said.len() == 2 && said.iter().all(|line| line.contains("is GONE")), "{said:?}");
+        assert!(lookout.look().is_empty());
+    }
 
     #[test]
     fn what_becomes_of_a_rail_is_told_once() {

@@ -47,7 +47,7 @@ mod window;
 mod world;
 
 pub use machine::Machine;
-pub use part::{AtRest, SimulatedPart, SoFar};
+pub use part::{AtRest, SimulatedPart, SoFar, go_on};
 pub use planted::{Cause, Planted, Truth};
 pub use scenario::Scenario;
 pub use setup::Setup;

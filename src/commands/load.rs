@@ -16,6 +16,7 @@ use crate::settings::FailOn;
 use crate::tui::{How, Mode};
 use anyhow::ensure;
 use ending::{Ledger, Told};
+pub(super) use stage::in_words;
 use stage::{Flags, Stage};
 use std::process::ExitCode;
 use std::sync::Arc;

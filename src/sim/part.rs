@@ -82,8 +82,8 @@ impl FrameSource for SimulatedPart {
     }
 }
 
-/// Lets what a rail counts go on from `last`, where this part counts from `first`.
-fn go_on(rail: &mut RailFrame, last: &RailFrame, first: &RailFrame) {
+/// Lets what a rail counts go on from `last`, where this part counts from `first`; what is unknown stays so.
+pub fn go_on(rail: &mut RailFrame, last: &RailFrame, first: &RailFrame) {
     let grown = |now: &mut Option<u64>, last: Option<u64>, first: Option<u64>| {
         if let (Some(count), Some(last), Some(first)) = (*now, last, first) {
             *now = Some(last.saturating_add(count.saturating_sub(first)));

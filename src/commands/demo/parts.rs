@@ -2,6 +2,7 @@
 
 use crate::cli::{DiagnoseArgs, LoadWords};
 use crate::commands::diagnose::{self, Begun};
+use crate::commands::load::in_words;
 use crate::peer::request;
 use crate::session::{Anew, Asked, FrameSource, Link, Next, Now, Stop, Throttle, Wish, only};
 use crate::settings::Common;
@@ -70,11 +71,6 @@ impl Knobs {
     fn keep(&self, words: LoadWords) {
         *self.words.lock().unwrap_or_else(PoisonError::into_inner) = words;
     }
-}
-
-fn in_words(changes: &str) -> String {
-    let words: Vec<&str> = changes.split_whitespace().collect();
-    if words.is_empty() { "with the same knobs".to_owned() } else { format!("with {}", words.join(" ")) }
 }
 
 impl Demo {

@@ -7,7 +7,7 @@ use crate::experiments::Step;
 use crate::experiments::told;
 use crate::session::Stop;
 use crate::settings::Common;
-use crate::sim::{Scenario, Setup, World};
+use crate::sim::{Scenario, Setup, World, go_on};
 use anyhow::{Context, ensure};
 use probes::model::{RailFrame, Simulation, Topology};
 use std::time::Duration;
@@ -70,7 +70,10 @@ impl Laboratory for SimulatedRails {
         let shown = self.world.window(&setup, &step.rails, &step.to_string(), window);
         let (mut from, mut to) = (shown.from, shown.to);
         for (last, (from, to)) in self.last.iter().zip(from.rails.iter_mut().zip(&mut to.rails)) {
-            go_on(last, from, to);
+            // each load is simulated from the start of the node
+            let first = from.clone();
+            go_on(from, last, &first);
+            go_on(to, last, &first);
         }
         self.last.clone_from(&to.rails);
         Some(Ok(Made {
@@ -81,26 +84,5 @@ impl Laboratory for SimulatedRails {
             caveat: None,
             far: FarSide { samples: shown.far, gap: shown.far_gap },
         }))
-    }
-}
-
-/// Lets what a rail counts go on where it ended: each load is simulated from the start of the node.
-fn go_on(last: &RailFrame, from: &mut RailFrame, to: &mut RailFrame) {
-    shift(last.rx_bytes, &mut from.rx_bytes, &mut to.rx_bytes);
-    shift(last.tx_bytes, &mut from.tx_bytes, &mut to.tx_bytes);
-    for (last, (from, to)) in last.counters.iter().zip(from.counters.iter_mut().zip(&mut to.counters)) {
-        shift(*last, from, to);
-    }
-    for (last, (from, to)) in last.legs.iter().zip(from.legs.iter_mut().zip(&mut to.legs)) {
-        shift(last.rx_rdma_bytes, &mut from.rx_rdma_bytes, &mut to.rx_rdma_bytes);
-        shift(last.tx_rdma_bytes, &mut from.tx_rdma_bytes, &mut to.tx_rdma_bytes);
-        shift(last.rx_port_bytes, &mut from.rx_port_bytes, &mut to.rx_port_bytes);
-        shift(last.tx_port_bytes, &mut from.tx_port_bytes, &mut to.tx_port_bytes);
-    }
-}
-
-fn shift(last: Option<u64>, from: &mut Option<u64>, to: &mut Option<u64>) {
-    if let (Some(last), Some(then), Some(now)) = (last, *from, *to) {
-        (*from, *to) = (Some(last), Some(last.saturating_add(now.saturating_sub(then))));
     }
 }

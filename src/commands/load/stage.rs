@@ -55,7 +55,7 @@ fn asked(words: &LoadWords, args: &LoadArgs) -> Asked {
 }
 
 /// Changes as they are told.
-fn in_words(changes: &str) -> String {
+pub(in crate::commands) fn in_words(changes: &str) -> String {
     let words: Vec<&str> = changes.split_whitespace().collect();
     if words.is_empty() { "with the same knobs".to_owned() } else { format!("with {}", words.join(" ")) }
 }
